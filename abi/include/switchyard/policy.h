@@ -1,0 +1,100 @@
+/* switchyard/policy.h - placement policies: pure functions from layers and devices to stages. Same input, same output.
+ * Plugin kind "sy.policy/0". */
+#ifndef SWITCHYARD_POLICY_H
+#define SWITCHYARD_POLICY_H
+
+#include "base.h"
+#include "layer.h"
+
+SY_BEGIN
+
+#define SY_KIND_POLICY "sy.policy/0"
+
+typedef struct sy_policy sy_policy; /* the plugin's own */
+
+typedef struct sy_place_layer {
+  uint32_t size;
+  int32_t pin;               /* device that the user fixed, or -1 */
+  int32_t tie;               /* the earlier layer whose weight this one shares, or -1 */
+  uint32_t n_inputs;
+  const int32_t *inputs;     /* layers that feed it; -1: the batch */
+  const uint64_t *input_bytes; /* of each, per micro-batch */
+  const char *name;
+  const char *type;
+  const sy_cost *cost;       /* of one (largest) micro-batch in training */
+  uint64_t bytes_weights;    /* values in their compute type, and buffers */
+  uint64_t bytes_grads;
+  uint64_t bytes_states;     /* optimizer states and master copies */
+  uint64_t bytes_outputs;    /* per micro-batch */
+} sy_place_layer;
+
+typedef struct sy_place_device {
+  uint32_t size;
+  int32_t node;              /* host */
+  sy_device device;
+  uint64_t budget;           /* bytes; UINT64_MAX: none was given */
+  double flops;              /* per second in the run's type; equal on all when unknown */
+  const char *name;          /* "cpu:0" */
+} sy_place_device;
+
+typedef struct sy_candidate {
+  uint32_t size;
+  uint32_t n_stages;
+  const int32_t *stage_of_layer;  /* from 0, never decreasing, no gap */
+  const int32_t *device_of_stage; /* several stages may share a device */
+  const uint8_t *recompute;       /* per layer; NULL: as configured */
+} sy_candidate;
+
+typedef struct sy_evaluation {
+  uint32_t size;
+  int32_t misfit_layer;      /* first layer that does not fit, or -1 */
+  uint64_t misfit_bytes;     /* by how many bytes */
+  double step_s;             /* simulated time of one optimizer step */
+  uint64_t *peak_bytes;      /* one per device: array of the caller's, or NULL */
+} sy_evaluation;
+
+typedef struct sy_place {
+  uint32_t size;
+  uint32_t n_layers;
+  uint32_t n_devices;
+  uint32_t max_stages;
+  uint32_t micro_batches;
+  uint32_t reserved;
+  const sy_place_layer *const *layers;
+  const sy_place_device *const *devices;
+  const double *bytes_per_s; /* n_devices x n_devices, row = from */
+  const double *latency_s;
+  void *self;
+  /* The core's own judgement of a candidate under the configured schedule. An infeasible one is SY_OK with misfit_layer
+   * set; SY_E_ARGUMENT: not a placement at all. */
+  sy_rc (*evaluate)(void *self, const sy_candidate *, sy_evaluation *out, sy_error **err);
+  /* Sets hit[layer] = 1 for every layer that a pattern, a name, or a group's name means; SY_E_CONFIG: none. */
+  sy_rc (*match)(void *self, const char *pattern, uint8_t *hit, sy_error **err);
+} sy_place;
+
+/* The answer: arrays of n_layers entries each, owned by the core. */
+typedef struct sy_placed {
+  uint32_t size;
+  uint32_t n_stages;
+  int32_t *stage_of_layer;
+  int32_t *device_of_stage;
+  uint8_t *recompute;        /* filled by the core as configured; a policy may set more */
+  sy_text *why;              /* which bound decided, what the runner-up lost by; one or two lines */
+} sy_placed;
+
+typedef struct sy_policy_api {
+  uint32_t size;
+  uint32_t caps;
+  const char *id;
+  const char *help;
+  const sy_option *const *options;
+  uint32_t n_options;
+  uint32_t reserved;
+  sy_rc (*create)(const sy_host *, const sy_config *options, sy_policy **give, sy_error **err); /* [ctl] */
+  /* SY_E_INFEASIBLE names the first layer that does not fit and the missing bytes.                [ctl] */
+  sy_rc (*place)(sy_policy *, const sy_place *, sy_placed *out, sy_error **err);
+  void (*destroy)(sy_policy *take);                                                    /* NULL is fine [ctl] */
+} sy_policy_api;
+
+SY_END
+#endif
