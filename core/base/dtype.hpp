@@ -11,9 +11,7 @@
 #include "switchyard/base.h"
 
 /// In the global namespace, where sy_dtype lives, so that argument-dependent lookup finds it.
-constexpr bool operator==(sy_dtype a, sy_dtype b) {
-  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
-}
+constexpr bool operator==(sy_dtype a, sy_dtype b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
 
 namespace switchyard {
 

@@ -1,15 +1,17 @@
-/* switchyard/random.h - random numbers as counters: the same (seed, name, step, sample, element) gives the same number on
- * every device, for every placement and micro-batch count, and again when a layer is recomputed. Header only, no state.
+/* switchyard/random.h - random numbers as counters: the same (seed, name, step, sample, element) gives the same number
+ * on every device, for every placement and micro-batch count, and again when a layer is recomputed. Header only, no
+ * state.
  *
- * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11): a key of two and a counter of four 32-bit words give
- * a block of four words.
+ * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11): a key of two and a counter of four 32-bit words
+ * give a block of four words.
  *
- *   key      sy_random_key(seed, sy_hash_name("h.3.attn")): the run's seed and the full name of what draws. A layer that
- *            draws in several places hashes LAYER.PLACE for each; the core hashes a parameter's full name for its start.
+ *   key      sy_random_key(seed, sy_hash_name("h.3.attn")): the run's seed and the full name of what draws. A layer
+ *            that draws in several places hashes LAYER.PLACE for each; the core hashes a parameter's full name for its
+ *            start.
  *   counter  { step, sample, element low, element high }
  *            step     counts from 1; 0 is for initial values
  *            sample   the row in the whole batch of the optimizer step (not in the micro-batch); 0 for initial values
- *            element  of one sample (of the whole tensor for initial values) the number in row-major order, divided by 4
+ *            element  of one sample (of the whole tensor for initial values) the number in row-major order, over 4
  *   word     element e takes word e & 3 of the block whose counter holds e >> 2
  *
  * C99 and C++11; in CUDA sources everything works on host and device. All functions: [any], no errors.
@@ -63,7 +65,8 @@ SY_RANDOM_FN uint64_t sy_mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/* key = mix64(seed) ^ name_hash, low word first: for one seed other names, for one name other seeds, never share a key. */
+/* key = mix64(seed) ^ name_hash, low word first: equal seeds with other hashes, or equal hashes with other seeds, never
+ * share a key. */
 SY_RANDOM_FN void sy_random_key(uint64_t seed, uint64_t name_hash, uint32_t key[2]) {
   const uint64_t mixed = sy_mix64(seed) ^ name_hash;
   key[0] = (uint32_t)mixed;
@@ -94,8 +97,8 @@ SY_RANDOM_FN uint64_t sy_random_below(uint32_t high, uint32_t low, uint64_t n) {
   return (uint64_t)high * n_high + (mid >> 32) + (mid2 >> 32);
 }
 
-/* Four standard normals from one block by Box-Muller in double: words 0 and 1 give elements 0 (cosine) and 1 (sine), words
- * 2 and 3 give elements 2 and 3. The largest magnitude is 6.67. */
+/* Four standard normals from one block by Box-Muller in double: words 0 and 1 give elements 0 (cosine) and 1 (sine),
+ * words 2 and 3 give elements 2 and 3. The largest magnitude is 6.67. */
 SY_RANDOM_FN void sy_normal4(const uint32_t words[4], double out[4]) {
   const double two_pi = 6.283185307179586476925286766559;
   const double scale = 1.0 / 4294967296.0;
