@@ -1,13 +1,17 @@
 #include "base/account.hpp"
 
+#include <algorithm>
+
 bool sy_origin::charge(int64_t bytes) {
-  const int64_t now = live.fetch_add(bytes) + bytes;
-  if (bytes > 0 && budget != switchyard::no_budget && now > static_cast<int64_t>(budget)) {
-    live.fetch_sub(bytes);
-    return false;
-  }
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  const int64_t limit = static_cast<int64_t>(std::min<uint64_t>(budget, most));
+  int64_t before = live.load();
+  do {
+    // Compared before it is added: a charge that fails is never seen by others, and nothing overflows.
+    if (bytes > 0 && (before > limit || bytes > limit - std::max<int64_t>(before, 0))) return false;
+  } while (!live.compare_exchange_weak(before, before + bytes));
   int64_t seen = peak.load();
-  while (now > seen && !peak.compare_exchange_weak(seen, now)) {
+  while (before + bytes > seen && !peak.compare_exchange_weak(seen, before + bytes)) {
   }
   return true;
 }

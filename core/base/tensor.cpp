@@ -1,17 +1,37 @@
 #include "base/tensor.hpp"
 
 #include <algorithm>
+#include <new>
+#include <string>
 
 #include "base/error.hpp"
 
 namespace switchyard {
 
-sy_tensor* wrap_tensor(const sy_view& view, void* owner, void (*drop)(void*)) {
-  if (view.ndim < 0 || view.ndim > 8 || (view.ndim > 0 && !view.shape)) {
-    if (drop) drop(owner);
-    throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(view.ndim) + " dimensions; at most 8 are possible");
+namespace {
+
+/// What is wrong with a view; empty: nothing.
+std::string mistake_in(const sy_view& v) {
+  if (v.ndim < 0 || v.ndim > 8) return std::to_string(v.ndim) + " dimensions; at most 8 are possible";
+  if (v.ndim > 0 && !v.shape) return std::to_string(v.ndim) + " dimensions but no shape";
+  int64_t n = 1;
+  for (int32_t i = 0; i < v.ndim; ++i) {
+    if (v.shape[i] < 0) return "a negative dimension (" + std::to_string(v.shape[i]) + ")";
+    if (__builtin_mul_overflow(n, std::max<int64_t>(v.shape[i], 1), &n)) return "more than 2^63 elements";
   }
-  auto* t = new sy_tensor;
+  return "";
+}
+
+}  // namespace
+
+sy_tensor* wrap_tensor(const sy_view& view, void* owner, void (*drop)(void*)) {
+  const std::string mistake = mistake_in(view);
+  auto* t = mistake.empty() ? new (std::nothrow) sy_tensor : nullptr;
+  if (!t) {
+    if (drop) drop(owner);
+    if (mistake.empty()) throw std::bad_alloc();
+    throw Error(SY_E_ARGUMENT, "a tensor of " + mistake);
+  }
   t->view = view;
   std::copy_n(view.shape, view.ndim, t->shape);
   if (view.strides) {

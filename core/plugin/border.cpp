@@ -1,0 +1,73 @@
+// Errors on their way over the border, in both directions.
+#include <memory>
+#include <new>
+
+#include "plugin/code_name.hpp"
+#include "plugin/host.hpp"
+
+namespace switchyard {
+namespace {
+
+/// What a plugin's code and error object say, as an Error of ours. A code that no header names is the plugin's mistake.
+Error as_error(sy_rc code, const sy_error* from) {
+  const bool known = code_name(code) != nullptr;
+  std::string text;
+  if (!known) text = "the plugin answered the code " + std::to_string(code) + ", which does not exist";
+  if (from && *from->error.what()) text += (known ? "" : ": ") + std::string(from->error.what());
+  if (text.empty()) text = std::string(code_text(code)) + " (" + code_name(code) + "; the plugin gave no text)";
+  Error error(known ? code : sy_rc{SY_E_INTERNAL}, text);
+  if (from)
+    for (const auto& [key, value] : from->error.notes()) error.note(key, value);
+  return error;
+}
+
+}  // namespace
+
+sy_rc give_error(sy_error** err, const Error& error) noexcept {
+  try {
+    if (err && !*err) *err = new sy_error{error};
+  } catch (...) {  // no memory for the text: the code alone must do
+  }
+  return error.code();
+}
+
+void throw_plugin_error(sy_rc code, sy_error* take) {
+  const std::unique_ptr<sy_error> owned(take);
+  throw as_error(code, take);
+}
+
+void call_plugin(const std::function<sy_rc(sy_error**)>& call) {
+  sy_error* err = nullptr;
+  sy_rc code = SY_OK;
+  try {
+    code = call(&err);
+  } catch (const Error&) {  // of a callback of ours that the plugin let through
+    delete err;
+    throw;
+  } catch (const std::exception& e) {
+    delete err;
+    throw Error(SY_E_INTERNAL, std::string("the plugin let an exception out: ") + e.what());
+  } catch (...) {
+    delete err;
+    throw Error(SY_E_UNKNOWN, "the plugin let an exception of unknown type out");
+  }
+  if (code != SY_OK) throw_plugin_error(code, err);
+  delete err;  // an error beside success does not count
+}
+
+sy_rc guard(sy_error** err, const std::function<void()>& body) noexcept {
+  try {
+    body();
+    return SY_OK;
+  } catch (const Error& e) {
+    return give_error(err, e);
+  } catch (const std::bad_alloc&) {
+    return give_error(err, Error(SY_E_NO_MEMORY, "out of host memory"));
+  } catch (const std::exception& e) {
+    return give_error(err, Error(SY_E_INTERNAL, e.what()));
+  } catch (...) {
+    return give_error(err, Error(SY_E_UNKNOWN, "an exception of unknown type"));
+  }
+}
+
+}  // namespace switchyard
