@@ -25,18 +25,19 @@ std::string fill_stars(std::string_view pattern, const std::vector<std::string>&
 struct WeightMap {
   std::vector<std::pair<std::string, std::string>> rename;  // the file's names -> ours, with equal numbers of `*`
   bool allow_unused = false;
-  std::vector<std::string> unused;  // patterns of the file's names that may be left over (`*` only)
+  std::vector<std::string> unused;  // patterns (config/pattern.hpp) of the file's names that may be left over
 };
 
 /// A parameter or buffer of the model.
 struct WantedTensor {
   std::string name;
   std::vector<std::int64_t> shape;
-  sy_dtype dtype{};       // any float type fits a float type, any integer type an integer type; others must be equal
+  sy_dtype dtype{};       // every float type fits every other one (see convert()); other types must be equal
   bool optional = false;  // may be missing; a name that ends in num_batches_tracked always may
 };
 
-/// Our names -> the file's tensors, lent by `files`. An exact entry of `rename` beats a pattern. All mistakes are
+/// Our names -> the file's tensors, lent by `files`. An exact entry of `rename` beats
+/// a pattern. All mistakes are
 /// listed (SY_E_CONFIG, starting with `place`): patterns that match nothing, have another number of stars, or disagree
 /// about a name; two tensors that become one; left-over, missing, wrongly shaped and wrongly typed tensors.
 std::map<std::string, TensorPlace> assign_weights(const TensorFiles& files, const std::vector<WantedTensor>& wanted,
