@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "config/layer_names.hpp"
 #include "config/layers.hpp"
 #include "config/pattern.hpp"
 #include "config/schema.hpp"
+#include "config/tables.hpp"
 #include "config/value.hpp"
 
 namespace switchyard {
@@ -32,7 +34,7 @@ struct PluginsConfig {
 
 struct InputConfig {
   std::vector<std::int64_t> shape;  // of one sample
-  std::string type;                 // "fp32", "bf16", "fp16", "i64", "i32", "u8"
+  std::string type;                 // as dtype_name writes it: "fp32", "int64", ...
   Place place;
 };
 
@@ -101,7 +103,7 @@ struct ScheduleConfig {
 };
 
 struct PrecisionConfig {
-  std::string type = "fp32";  // "fp32", "bf16", "fp16"
+  std::string type = "fp32";  // "bf16", "fp16"
   std::vector<Pattern> keep_fp32;
   std::optional<double> loss_scale;  // nothing: dynamic
   std::string gradients = "fp32";    // "fp32", "bf16"
@@ -111,7 +113,8 @@ struct PrecisionConfig {
 
 struct OptimizerConfig {
   std::string type;
-  Value options;  // table without `type`, as written
+  Value options;  // table without `type`, as written, with what [train.optimizer.TYPE] adds
+  Value others;   // table: NAME -> table of options of one that is not chosen; to be checked, not used
   Place place, type_place;
 };
 
@@ -212,13 +215,5 @@ std::string to_toml(const Config& config);
 /// For placement.policy = "explicit": the device's name for each layer. Throws Error(SY_E_CONFIG) listing every layer
 /// that no rule places, patterns that match nothing, and rules that disagree.
 std::vector<std::string> explicit_devices(const Config& config);
-
-/// The keys of the core's own tables, for `describe` and the reference.
-struct TableSpec {
-  std::string name;  // "train"; "" for the top
-  std::string help;
-  std::vector<OptionSpec> options;
-};
-const std::vector<TableSpec>& core_tables();
 
 }  // namespace switchyard

@@ -1,4 +1,4 @@
-// What a person who wrote an unknown word most likely meant.
+// The known word that is nearest to an unknown one.
 #pragma once
 
 #include <optional>
@@ -7,18 +7,14 @@
 
 namespace switchyard {
 
-/// Letters to insert, drop, replace or swap with the neighbour. Case does not count; '-' and ' ' count as '_'.
+/// Letters to insert, drop, replace or swap with their neighbour. Case does not count; '-' and ' ' count as '_'.
 int edit_distance(const std::string& a, const std::string& b);
 
-/// The known word that is nearest to `word`, when it is reasonably near (about a third of the letters differ at most).
+/// The known word that is nearest to `word`, when it is reasonably near: at most a third of the letters differ. A known
+/// word of several parts (gpt_block) is also found by its first ones (gtp).
 std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& known);
 
-/// "; did you mean 'x'?" when one is near, else "; known: a, b, c" (at most 12 of them), else "".
+/// "; did you mean 'x'?" when one is near, else "; known: a, b, c" (at most 20 of them), else "".
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
-
-/// What an unknown key or value of another framework is called here, e.g. device_map: "write [placement.explicit]";
-/// misspelt ones are found too. Nothing when it is not in the table.
-std::optional<std::string> foreign_key_hint(const std::string& key);
-std::optional<std::string> foreign_value_hint(const std::string& key_path, const std::string& value);
 
 }  // namespace switchyard

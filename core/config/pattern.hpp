@@ -12,7 +12,7 @@ namespace switchyard {
 
 class Pattern {
  public:
-  /// Throws Error(SY_E_CONFIG) at `place` when the text is empty or a brace is wrong.
+  /// Throws Error(SY_E_CONFIG) at `place` when the text is empty, longer than 4096 bytes, or a brace is wrong.
   static Pattern parse(const std::string& text, const Place& place = {});
 
   /// Whether the whole name matches. Time is at most proportional to pattern length x name length. For `type:...` the

@@ -71,6 +71,7 @@ struct Value::Member {
   std::string key;
   Place place;  // of the key
   Value value;
+  bool operator==(const Member& other) const;
 };
 
 /// "an integer", "a float", "a string", ...: for messages.
