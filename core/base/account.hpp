@@ -1,5 +1,5 @@
-// Memory accounts: who holds how many bytes on which device, against which budget. Every byte of the core's storage and of
-// plugins' own tensors is charged to one account.
+// Memory accounts: who holds how many bytes on which device, against which budget. Every byte of the core's storage and
+// of plugins' own tensors is charged to one account.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ inline constexpr uint64_t no_budget = std::numeric_limits<uint64_t>::max();
 
 /// One device of one runtime. Never freed: a tensor may outlive its runtime. [any]
 struct sy_origin {
-  std::string device;                      // "cpu:0"
-  uint64_t budget = switchyard::no_budget; // bytes
+  std::string device;                       // "cpu:0"
+  uint64_t budget = switchyard::no_budget;  // bytes
   std::atomic<int64_t> live{0};
   std::atomic<int64_t> peak{0};
 

@@ -21,7 +21,8 @@ struct sy_tensor {
 namespace switchyard {
 
 /// Copies the view (shape and strides too; strides may be NULL: contiguous) and takes the owner. Throws Error
-/// (SY_E_ARGUMENT) for more than 8 dimensions, a negative one, or over 2^63 elements; the owner is dropped then too. [any]
+/// (SY_E_ARGUMENT) for more than 8 dimensions, a negative one, or over 2^63 elements; the owner is dropped then too.
+/// [any]
 sy_tensor* wrap_tensor(const sy_view& view, void* owner, void (*drop)(void*));
 void keep_tensor(sy_tensor*);
 void drop_tensor(sy_tensor*);

@@ -90,7 +90,8 @@ void collect_notes(const std::vector<unsigned char>& notes, std::uint64_t align,
     std::memcpy(&head, notes.data() + at, sizeof(head));
     const std::uint64_t name = at + sizeof(head);
     const std::uint64_t text = name + padded(head.n_namesz);
-    if (text > notes.size() || head.n_descsz > notes.size() - text) refuse("is damaged (a note ends behind its segment)");
+    if (text > notes.size() || head.n_descsz > notes.size() - text)
+      refuse("is damaged (a note ends behind its segment)");
     if (head.n_type == note_type && head.n_namesz == sizeof(owner) &&
         std::memcmp(notes.data() + name, owner, sizeof(owner)) == 0)
       found.emplace_back(reinterpret_cast<const char*>(notes.data() + text), head.n_descsz);
@@ -120,7 +121,9 @@ class FileSource : public ByteSource {
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block
     if (descriptor_ < 0) {
       const int why = errno;
-      throw Error(why == EACCES || why == EPERM ? SY_E_DENIED : why == ENOENT || why == ENOTDIR ? SY_E_NOT_FOUND : SY_E_ABI,
+      throw Error(why == EACCES || why == EPERM     ? SY_E_DENIED
+                  : why == ENOENT || why == ENOTDIR ? SY_E_NOT_FOUND
+                                                    : SY_E_ABI,
                   std::string("cannot be read: ") + std::strerror(why));
     }
     struct stat s {};
@@ -171,7 +174,8 @@ std::string find_note_text(const ByteSource& file) {
     collect_notes(file.read(s.p_offset, s.p_filesz, "its notes"), s.p_align == 8 ? 8 : 4, found);
   }
   if (found.empty()) refuse("is no Switchyard plugin: it has no note of the owner \"Switchyard\" (SY_PLUGIN_NOTE)");
-  if (found.size() > 1) refuse("has more than one note of the owner \"Switchyard\"; SY_PLUGIN_NOTE belongs in one file");
+  if (found.size() > 1)
+    refuse("has more than one note of the owner \"Switchyard\"; SY_PLUGIN_NOTE belongs in one file");
   return found.front();
 }
 
@@ -197,7 +201,8 @@ PluginNote parse_note_text(const std::string& text) {
     if (key == "cxx11abi") note.cxx11abi = value;
     if (key == "torch") note.torch = value;  // other keys are for people and for later versions
   }
-  if (std::find(seen.begin(), seen.end(), "abi") == seen.end()) refuse("has a garbled note: abi=MAJOR.MINOR is missing");
+  if (std::find(seen.begin(), seen.end(), "abi") == seen.end())
+    refuse("has a garbled note: abi=MAJOR.MINOR is missing");
   if (note.id.empty()) refuse("has a garbled note: id=... is missing");
   return note;
 }

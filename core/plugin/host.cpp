@@ -45,8 +45,8 @@ Error over_budget(const sy_origin& account, int64_t bytes) {
     return print_size(static_cast<int64_t>(n)) + " (" + std::to_string(n) + " bytes)";
   };
   const auto live = static_cast<uint64_t>(account.live.load());
-  Error error(SY_E_NO_MEMORY, account.device + ": " + say(static_cast<uint64_t>(bytes)) + " more do not fit: " + say(live) +
-                                  " of its budget of " + say(account.budget) + " are in use");
+  Error error(SY_E_NO_MEMORY, account.device + ": " + say(static_cast<uint64_t>(bytes)) + " more do not fit: " +
+                                  say(live) + " of its budget of " + say(account.budget) + " are in use");
   error.note("device", account.device).note("wanted_bytes", std::to_string(bytes));
   error.note("live_bytes", std::to_string(live)).note("budget_bytes", std::to_string(account.budget));
   return error;

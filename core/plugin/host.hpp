@@ -33,7 +33,8 @@ void call_plugin(const std::function<sy_rc(sy_error**)>& call);
 /// The same from a code and an error that were already returned; takes err.
 void throw_plugin_error(sy_rc code, sy_error* take);
 
-/// Runs body and turns any exception into a code and, when err is not NULL, an error object: the border of the application API.
+/// Runs body and turns any exception into a code and, when err is not NULL, an error object: the border of the
+/// application API.
 sy_rc guard(sy_error** err, const std::function<void()>& body) noexcept;
 /// Makes *err, when err is not NULL and *err is NULL, and returns the error's code.
 sy_rc give_error(sy_error** err, const Error& error) noexcept;

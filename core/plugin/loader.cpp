@@ -124,7 +124,8 @@ void check_new_id(const std::string& id, const std::string& who) {
 const LoadedPlugin& accept(Record record, const std::string& expected_id, const std::string& who) {
   const sy_plugin plugin = read_plugin(record.symbol, who);
   if (!expected_id.empty() && expected_id != plugin.id)
-    throw Error(SY_E_ABI, who + ": its note says '" + expected_id + "', its symbol " SY_PLUGIN_SYMBOL " '" + plugin.id + "'");
+    throw Error(SY_E_ABI,
+                who + ": its note says '" + expected_id + "', its symbol " SY_PLUGIN_SYMBOL " '" + plugin.id + "'");
   check_new_id(plugin.id, who);
   record.plugin.id = plugin.id;
   record.plugin.version = plugin.version ? plugin.version : "";

@@ -18,9 +18,9 @@ struct LoadedPlugin {
 
 /// Loads a file, or returns the plugin that was loaded from it before under whatever name. In this order, each with an
 /// error that names the file and both values: note, ABI, string ABI, LibTorch (all before any code of the file runs),
-/// the dynamic linker, symbol, magic, sizes, mandatory slots, attach. Throws Error: SY_E_NOT_FOUND, SY_E_DENIED, SY_E_ABI,
-/// SY_E_EXISTS (the id was loaded from another file; names both), or attach's own code. What it returns lives as long as
-/// the process. [any]
+/// the dynamic linker, symbol, magic, sizes, mandatory slots, attach. Throws Error: SY_E_NOT_FOUND, SY_E_DENIED,
+/// SY_E_ABI, SY_E_EXISTS (the id was loaded from another file; names both), or attach's own code. What it returns lives
+/// as long as the process. [any]
 const LoadedPlugin& load_plugin(const std::string& path);
 
 /// The same for a table within the host program.

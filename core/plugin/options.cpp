@@ -11,7 +11,8 @@ constexpr std::uint32_t most_options = 1024;
 template <class T, class Read>
 sy_rc get(const sy_config* config, const char* key, T* out, sy_error** err, Read read) {
   return guard(err, [&] {
-    if (!config || !key || !out) throw Error(SY_E_ARGUMENT, "an option is read without a table, a key, or a place for it");
+    if (!config || !key || !out)
+      throw Error(SY_E_ARGUMENT, "an option is read without a table, a key, or a place for it");
     *out = read(config->options, std::string(key));
   });
 }

@@ -1,5 +1,5 @@
-// The tables that plugins offer, read by the rules of base.h: min(size) into a full-size copy, mandatory slots checked, empty
-// optional ones filled with stubs.
+// The tables that plugins offer, read by the rules of base.h: min(size) into a full-size copy, mandatory slots checked,
+// empty optional ones filled with stubs.
 #pragma once
 
 #include <memory>
@@ -36,8 +36,8 @@ struct PluginTable {
 /// cannot be, a mandatory slot or the id is missing, or an option that contradicts itself. [any]
 std::optional<PluginTable> read_table(const sy_export& offered);
 
-/// Sizes as a plugin claims them: at least the first release's, a multiple of a slot, believable. Throws Error(SY_E_ABI)
-/// naming both.
+/// Sizes as a plugin claims them: at least the first release's, a multiple of a slot, believable. Throws
+/// Error(SY_E_ABI) naming both.
 void check_size(const std::string& what, std::uint32_t claimed, std::size_t first_release);
 
 }  // namespace switchyard

@@ -27,6 +27,10 @@ std::string join(const std::vector<std::string>& words) {
   return all.empty() ? "none" : all;
 }
 
+std::string name_of(const LoadedPlugin& plugin) {
+  return plugin.id + " (" + (plugin.path.empty() ? "in the host program" : plugin.path) + ")";
+}
+
 }  // namespace
 
 struct Registry::Impl {
@@ -41,6 +45,7 @@ struct Registry::Impl {
   void load_wanted(const std::string& wanted);
   void try_candidate(PluginCandidate& c);
   void open_all(const PluginKind& kind);
+  void check_wanted(const LoadedPlugin& plugin) const;
   void take(const LoadedPlugin& plugin, bool wanted, PluginCandidate* from);
   const Offer* find(const PluginKind& kind, const std::string& id);
   const Offer* known(const PluginKind& kind, const std::string& id) const;
@@ -129,20 +134,26 @@ void Registry::Impl::open_all(const PluginKind& kind) {
   }
 }
 
+/// Two plugins that the user both named must not offer the same.
+void Registry::Impl::check_wanted(const LoadedPlugin& plugin) const {
+  for (const PluginTable& table : plugin.tables) {
+    const Offer* old = known(*table.kind, table.id);
+    if (old && old->wanted && old->table != &table)
+      throw Error(SY_E_EXISTS, "two plugins offer the " + std::string(table.kind->title) + " '" + table.id +
+                                   "': " + name_of(*old->plugin) + " and " + name_of(plugin));
+  }
+}
+
 /// The first offer of a name stays, except that wanted ones replace those that were found by searching.
 void Registry::Impl::take(const LoadedPlugin& plugin, bool wanted, PluginCandidate* from) {
+  if (wanted) check_wanted(plugin);
   std::vector<std::string> provides, hidden;
   for (const PluginTable& table : plugin.tables) {
     const std::string name = std::string(table.kind->word) + " " + table.id;
     const Offer* old = known(*table.kind, table.id);
-    if (old && old->table != &table) {
-      if (wanted && old->wanted)
-        throw Error(SY_E_EXISTS, "two plugins offer the " + std::string(table.kind->title) + " '" + table.id + "': " +
-                                     old->plugin->id + " (" + old->plugin->path + ") and " + plugin.id + " (" + plugin.path + ")");
-      if (!wanted) {
-        hidden.push_back(name + " comes from " + old->plugin->id);
-        continue;
-      }
+    if (old && old->table != &table && !wanted) {
+      hidden.push_back(name + " comes from " + name_of(*old->plugin));
+      continue;
     }
     offers[{table.kind, table.id}] = {&table, &plugin, wanted || (old && old->wanted)};
     provides.push_back(name);
@@ -188,15 +199,18 @@ void Registry::Impl::unknown(const PluginKind& kind, const std::string& id) {
   }
   const std::vector<std::string> all = names(kind);
   std::string text = "unknown " + std::string(kind.title) + " '" + id + "'";
-  if (const auto near = nearest(id, all)) text += "; did you mean '" + *near + "'?";
-  text += " Known: " + join(all) + ". Folders searched:";
+  const auto near = nearest(id, all);
+  text += near ? "; did you mean '" + *near + "'? Known: " : ". Known: ";
+  text += join(all) + ". Folders searched:";
   std::string where;
-  for (const SearchFolder& f : folders) where += (where.empty() ? " " : ", ") + f.path + (f.exists ? "" : " (cannot be read)");
+  for (const SearchFolder& f : folders)
+    where += (where.empty() ? " " : ", ") + f.path + (f.exists ? "" : " (cannot be read)");
   text += where.empty() ? " none" : where;
   std::string skipped;
   for (const PluginCandidate& c : candidates) {
     const std::string word = parse_file_name(c.path).word;
-    if (c.state == "skipped" && (word.empty() || word == kind.word)) skipped += (skipped.empty() ? "" : "; ") + c.reason;
+    if (c.state == "skipped" && (word.empty() || word == kind.word))
+      skipped += (skipped.empty() ? "" : "; ") + c.reason;
   }
   if (!skipped.empty()) text += ". Skipped: " + skipped;
   throw Error(SY_E_CONFIG, text);

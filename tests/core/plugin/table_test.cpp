@@ -1,0 +1,102 @@
+// Tables of plugins, by the rules of base.h.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "plugin/plugin_table.hpp"
+
+using namespace switchyard;
+
+namespace {
+
+/// A layer table whose mandatory slots hold something; nothing calls them.
+struct LongTable {
+  sy_layer_api api{};
+  void (*later)() = nullptr;  // what a later release appended
+  LongTable() {
+    const auto filler = +[] {};
+    for (std::size_t at = offsetof(sy_layer_api, create); at < sizeof(api); at += sizeof(filler))
+      std::memcpy(reinterpret_cast<char*>(&api) + at, &filler, sizeof(filler));
+    api.size = sizeof(api);
+    api.id = "scale";
+    api.backward_input = nullptr;
+    api.backward_weight = nullptr;
+    api.finish = nullptr;
+    api.get = nullptr;
+  }
+};
+
+std::string refusal(const LongTable& t) {
+  try {
+    read_table({SY_KIND_LAYER, &t.api});
+  } catch (const Error& e) {
+    CHECK(e.code() == SY_E_ABI);
+    return e.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("empty optional slots are filled with stubs, the help with an empty text") {
+  const LongTable t;
+  const auto table = read_table({SY_KIND_LAYER, &t.api});
+  REQUIRE(table);
+  CHECK(table->id == "scale");
+  const auto& api = *static_cast<const sy_layer_api*>(table->table);
+  CHECK(api.size == sizeof(sy_layer_api));
+  CHECK(std::string(api.help).empty());
+  CHECK(api.backward_input(nullptr, nullptr, nullptr, nullptr) == SY_E_UNIMPLEMENTED);
+  CHECK(api.finish(nullptr, nullptr, nullptr) == SY_OK);
+  CHECK(api.get(nullptr, "x") == nullptr);
+  CHECK((api.forward == t.api.forward));
+}
+
+TEST_CASE("a longer table works, by whatever was appended") {
+  LongTable t;
+  t.api.size = sizeof(LongTable);
+  CHECK(refusal(t) == "");
+  t.api.size = sizeof(sy_layer_api) + 80 * sizeof(void*);  // only what this core knows is ever read
+  CHECK(refusal(t) == "");
+}
+
+TEST_CASE("sizes that cannot be are refused, naming both") {
+  LongTable t;
+  const std::string first = std::to_string(sizeof(sy_layer_api));
+  for (std::uint32_t size : {0u, 8u, std::uint32_t(sizeof(sy_layer_api)) - 8, std::uint32_t(sizeof(sy_layer_api)) + 4,
+                             0x80000000u, 0xFFFFFFFFu}) {
+    t.api.size = size;
+    const std::string text = refusal(t);
+    CHECK(has(text, " " + std::to_string(size) + " bytes"));
+    CHECK(has(text, first));
+  }
+}
+
+TEST_CASE("a missing mandatory slot, id or promise is named") {
+  LongTable slot, id, promise, space;
+  slot.api.forward = nullptr;
+  CHECK(has(refusal(slot), "'forward'"));
+  id.api.id = nullptr;
+  CHECK(has(refusal(id), "id"));
+  space.api.id = "two words";
+  CHECK(has(refusal(space), "id"));
+  promise.api.caps = SY_L_SPLIT_BACKWARD;
+  CHECK(has(refusal(promise), "SY_L_SPLIT_BACKWARD"));
+}
+
+TEST_CASE("options are checked when the table is read") {
+  LongTable t;
+  t.api.n_options = 3;
+  CHECK(has(refusal(t), "options"));
+}
+
+TEST_CASE("kinds: what is not known is not read") {
+  CHECK_FALSE(read_table({"sy.layer/99", nullptr}));
+  CHECK_THROWS_AS(read_table({SY_KIND_LAYER, nullptr}), Error);
+  CHECK(find_kind_by_word("policy") == find_kind(SY_KIND_POLICY));
+  CHECK(find_kind_by_word("layers") == nullptr);
+}
