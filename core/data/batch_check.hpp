@@ -30,4 +30,8 @@ std::int64_t count_valid(const IdsView& ids, std::int64_t ignore);
 /// The same for a source's targets; targets that are numbers all count, each element for one.
 std::int64_t count_valid(const HostTensor& targets, std::int64_t ignore);
 
+/// All elements as int64, or rounded to fp32; `to` has room for them. SY_E_ARGUMENT: not a type of integers.
+void widen_ids(const IdsView& ids, std::int64_t* to);
+void ids_to_numbers(const IdsView& ids, float* to);
+
 }  // namespace switchyard

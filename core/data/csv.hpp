@@ -32,7 +32,8 @@ class CsvReader {
  private:
   void field(CsvField& out);
   void quoted(CsvField& out);
-  void advance();
+  std::size_t line_end() const;
+  void advance(std::size_t bytes);
   [[noreturn]] void fail(int line, int column, const std::string& text) const;
 
   std::string_view text_;

@@ -30,6 +30,7 @@ struct DataOptions {
 
   std::int64_t context = 0;           // model.context, for text and synthetic tokens
   std::int64_t vocabulary = 0;        // the model's, for synthetic tokens
+  std::optional<bool> ids;            // what the model reads from tensors: ids or numbers; nothing: integers are ids
   std::optional<TargetKind> targets;  // what the loss wants; nothing: as the data suggests
   std::uint64_t seed = 0;
   Place place;  // of the table, for errors

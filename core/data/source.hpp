@@ -51,4 +51,7 @@ class DataSource {
   virtual void fill(std::span<const std::int64_t> samples, Batch& batch) const = 0;
 };
 
+/// SY_E_ARGUMENT unless every number is in 0 .. count - 1.
+void check_samples(std::span<const std::int64_t> samples, std::int64_t count);
+
 }  // namespace switchyard

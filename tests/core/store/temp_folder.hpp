@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace switchyard::test {
 
 /// Removed with everything in it.
