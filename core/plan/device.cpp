@@ -1,0 +1,127 @@
+#include "plan/device.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "plugin/host.hpp"
+#include "plugin/options.hpp"
+
+namespace switchyard {
+
+namespace {
+
+/// A backend opened for as long as its devices are asked about.
+class OpenBackend {
+ public:
+  explicit OpenBackend(const sy_backend_api& api) : api_(api) {
+    ErrorList errors;
+    const sy_config none = check_plugin_options(api, Value(), errors, "");
+    call_plugin([&](sy_error** e) { return api.open(host_table(), &none, &backend_, e); });
+  }
+  ~OpenBackend() { api_.close(backend_); }
+  OpenBackend(const OpenBackend&) = delete;
+  OpenBackend& operator=(const OpenBackend&) = delete;
+
+  /// False: there is no device of this number.
+  bool info(uint32_t index, sy_device_info& out) const {
+    out = {};
+    out.size = sizeof(out);
+    sy_error* error = nullptr;
+    const sy_rc rc = api_.device(backend_, index, &out, &error);
+    if (rc == SY_E_RANGE && !error) return false;
+    if (rc != SY_OK) throw_plugin_error(rc, error);
+    return true;
+  }
+  uint32_t count() const {
+    sy_device_info ignored;
+    uint32_t n = 0;
+    while (n < 4096 && info(n, ignored)) ++n;
+    return n;
+  }
+
+ private:
+  const sy_backend_api& api_;
+  sy_backend* backend_ = nullptr;
+};
+
+struct DeviceName {
+  std::string backend;
+  int index = 0;
+};
+
+DeviceName parse_name(const Placed& text) {
+  const auto colon = text.text.find(':');
+  const std::string number = colon == std::string::npos ? "" : text.text.substr(colon + 1);
+  if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789") != std::string::npos)
+    throw Error(SY_E_CONFIG, text.place, "devices.use: \"" + text.text + "\" is no device; write a backend and a number, such as \"cpu:0\" or \"cuda:1\"");
+  return {text.text.substr(0, colon), std::stoi(number)};
+}
+
+/// All GPUs, else one CPU device.
+std::vector<Placed> automatic_devices(Registry& registry) {
+  std::vector<Placed> all;
+  if (const sy_backend_api* cuda = registry.find_backend("cuda")) {
+    try {
+      const uint32_t n = OpenBackend(*cuda).count();
+      for (uint32_t i = 0; i < n; ++i) all.push_back({"cuda:" + std::to_string(i), {}});
+    } catch (const Error& e) {
+      log(1, "devices", std::string("no GPU: ") + e.what());
+    }
+  }
+  if (all.empty()) all.push_back({"cpu:0", {}});
+  return all;
+}
+
+void set_budget(PlanDevice& device, const DevicesConfig& config, std::size_t index, const sy_device_info* info) {
+  if (const auto limit = config.memory_of(index)) device.budget = static_cast<uint64_t>(*limit);
+  else if (info && device.device.type != SY_DEVICE_CPU && info->bytes_free > 0)
+    device.budget = info->bytes_free - info->bytes_free / 20;  // GPU: what is free minus 5 %
+}
+
+}  // namespace
+
+std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry) {
+  const std::vector<Placed> names = config.devices.automatic ? automatic_devices(registry) : config.devices.use;
+  std::vector<PlanDevice> all;
+  int cpus = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const DeviceName name = parse_name(names[i]);
+    PlanDevice device;
+    device.name = names[i].text;
+    device.backend = registry.find_backend(name.backend);
+    device.device = {name.backend == "cuda" ? SY_DEVICE_CUDA : SY_DEVICE_CPU, name.index};
+    if (!device.backend) {
+      // Planning for a machine that is somewhere else needs nothing but the size of its memory.
+      if (name.backend != "cuda" || !config.devices.memory_of(i)) {
+        std::string known;
+        for (const std::string& b : registry.names(SY_KIND_BACKEND)) known += (known.empty() ? "" : ", ") + b;
+        throw Error(SY_E_CONFIG, names[i].place, "devices.use: no backend is called '" + name.backend + "'; known: " + known +
+                                                     (name.backend == "cuda" ? "; to plan without a GPU give devices.memory" : ""));
+      }
+      set_budget(device, config.devices, i, nullptr);
+    } else {
+      const OpenBackend backend(*device.backend);
+      sy_device_info info;
+      device.device.type = device.backend->device_type;
+      if (!backend.info(static_cast<uint32_t>(name.index), info)) {
+        if (!config.devices.memory_of(i))
+          throw Error(SY_E_CONFIG, names[i].place, "devices.use: \"" + names[i].text + "\" is not there; " + std::to_string(backend.count()) + " " + name.backend + " devices are visible");
+        device.backend = nullptr;
+        set_budget(device, config.devices, i, nullptr);
+      } else {
+        device.flops = info.flops;
+        device.maker_name = info.name;
+        device.bus_id = info.bus_id;
+        set_budget(device, config.devices, i, &info);
+      }
+    }
+    cpus += device.device.type == SY_DEVICE_CPU;
+    all.push_back(std::move(device));
+  }
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  for (PlanDevice& d : all)
+    d.threads = config.devices.threads > 0 ? config.devices.threads : std::max<int64_t>(1, cores / std::max(1, cpus));
+  return all;
+}
+
+}  // namespace switchyard

@@ -1,0 +1,248 @@
+#include "plan/memory.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "base/dtype.hpp"
+
+namespace switchyard {
+
+namespace {
+
+/// What a tensor of a stage is: an activation, a layer's cast copy of an input, or a gradient of one use.
+struct Key {
+  enum Kind { activation, cast, gradient } kind;
+  int layer, number, slot = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+/// Bytes that are alive; a tensor lives as long as somebody holds it.
+class Ledger {
+ public:
+  void hold(const Key& key, uint64_t bytes) {
+    auto& entry = held_[key];
+    if (entry.second++ == 0) entry.first = bytes, add(bytes);
+  }
+  void drop(const Key& key) {
+    const auto found = held_.find(key);
+    if (found == held_.end() || --found->second.second > 0) return;
+    live_ -= found->second.first;
+    held_.erase(found);
+  }
+  void add(uint64_t bytes) { live_ += bytes, spike(0); }
+  void remove(uint64_t bytes) { live_ -= bytes; }
+  void spike(uint64_t bytes) { peak_ = std::max(peak_, live_ + bytes); }
+  void restart_peak() { peak_ = live_; }
+  uint64_t live() const { return live_; }
+  uint64_t peak() const { return peak_; }
+
+ private:
+  std::map<Key, std::pair<uint64_t, int>> held_;
+  uint64_t live_ = 0, peak_ = 0;
+};
+
+/// The stage's own life of one micro-batch, in bytes: the same steps as engine/stage.cpp takes.
+class StageAccount {
+ public:
+  StageAccount(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute)
+      : in_(in), layers_(in.model->layers()), stage_(stage), stage_of_layer_(stage_of_layer), recompute_(recompute) {}
+
+  StageMemory run() {
+    StageMemory memory;
+    forward();
+    memory.forward_peak = ledger_.peak();
+    memory.saved = ledger_.live();
+    ledger_.restart_peak();
+    backward();
+    memory.backward_peak = ledger_.peak();
+    return memory;
+  }
+
+ private:
+  bool here(int layer) const { return stage_of_layer_[layer] == stage_.index; }
+  const sy_cost& cost(int layer) const { return (*in_.costs)[layer]; }
+  uint64_t bytes_in(int layer, std::size_t slot) const { return byte_count(in_.shapes->in[layer][slot]); }
+  uint64_t bytes_out(int layer, int output) const { return byte_count(in_.shapes->out[layer][output]); }
+
+  /// What a call of `layer` sees as input `slot`: the source itself, or a cast copy of it.
+  Key seen(const Layer& layer, std::size_t slot) const {
+    const Source& from = layer.inputs[slot];
+    if (from.layer >= 0 && layer.kept && is_float(in_.shapes->in[layer.index][slot].dtype)) return {Key::cast, layer.index, static_cast<int>(slot)};
+    return source(layer, slot);
+  }
+  static Key source(const Layer& layer, std::size_t slot) {
+    const Source& from = layer.inputs[slot];
+    return {Key::activation, from.layer, from.layer < 0 ? static_cast<int>(from.targets) : from.output};
+  }
+  void for_inputs(const Layer& layer, const std::function<void(std::size_t)>& body) const {
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) body(i);
+  }
+
+  /// Uses inside this stage hold a tensor until they ran.
+  void hold_for_uses(int layer, int output) {
+    for (const Use& use : layers_[layer].uses[output])
+      if (here(use.layer)) ledger_.hold({Key::activation, layer, output}, bytes_out(layer, output));
+  }
+
+  void receive() {
+    std::map<std::pair<int, int>, bool> seen_sources;
+    for (int l = stage_.first; l <= stage_.last; ++l)
+      for_inputs(layers_[l], [&](std::size_t slot) {
+        const Source& from = layers_[l].inputs[slot];
+        if (from.layer < 0) ledger_.hold(source(layers_[l], slot), bytes_in(l, slot));
+        else if (!here(from.layer) && !std::exchange(seen_sources[{from.layer, from.output}], true)) hold_for_uses(from.layer, from.output);
+      });
+  }
+
+  void forward() {
+    receive();
+    for (int l = stage_.first; l <= stage_.last; ++l) {
+      const Layer& layer = layers_[l];
+      for_inputs(layer, [&](std::size_t i) { if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i)); });
+      run_forward(layer, recompute_[l]);
+      for (std::size_t o = 0; o < in_.shapes->out[l].size(); ++o) {
+        hold_for_uses(l, static_cast<int>(o));
+        if (leaves(l, o)) ledger_.hold({Key::activation, l, static_cast<int>(o)}, bytes_out(l, o));
+      }
+      for_inputs(layer, [&](std::size_t i) {
+        if (recompute_[l]) ledger_.hold(source(layer, i), 0);  // kept by the stage until B
+        if (seen(layer, i).kind == Key::cast) ledger_.drop(seen(layer, i));
+        ledger_.drop(source(layer, i));
+      });
+    }
+    for (int l = stage_.first; l <= stage_.last; ++l)  // sent: from now on counted as in flight
+      for (std::size_t o = 0; o < in_.shapes->out[l].size(); ++o)
+        if (leaves(l, o)) ledger_.drop({Key::activation, l, static_cast<int>(o)});
+  }
+
+  bool leaves(int layer, std::size_t output) const {
+    if (output >= layers_[layer].uses.size()) return false;
+    for (const Use& use : layers_[layer].uses[output])
+      if (!here(use.layer)) return true;
+    return false;
+  }
+
+  /// One forward call: outputs and workspace at its worst moment, then what it saves.
+  void run_forward(const Layer& layer, bool no_save) {
+    uint64_t outputs = 0;
+    for (const Port& p : in_.shapes->out[layer.index]) outputs += byte_count(p);
+    const sy_cost& c = cost(layer.index);
+    ledger_.spike(outputs + c.bytes_workspace + (no_save ? 0 : c.bytes_saved));
+    if (!no_save) save(layer);
+  }
+  void save(const Layer& layer) {
+    const sy_cost& c = cost(layer.index);
+    ledger_.add(c.bytes_saved);
+    for_inputs(layer, [&](std::size_t i) { if (c.keep_in >> i & 1) ledger_.hold(seen(layer, i), bytes_in(layer.index, i)); });
+    for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
+      if (c.keep_out >> o & 1) ledger_.hold({Key::activation, layer.index, static_cast<int>(o)}, bytes_out(layer.index, static_cast<int>(o)));
+  }
+  void free_saved(const Layer& layer) {
+    const sy_cost& c = cost(layer.index);
+    ledger_.remove(c.bytes_saved);
+    for_inputs(layer, [&](std::size_t i) { if (c.keep_in >> i & 1) ledger_.drop(seen(layer, i)); });
+    for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
+      if (c.keep_out >> o & 1) ledger_.drop({Key::activation, layer.index, static_cast<int>(o)});
+  }
+
+  void backward() {
+    for (int l = stage_.first; l <= stage_.last; ++l)
+      for (std::size_t o = 0; o < layers_[l].uses.size(); ++o)
+        for (const Use& use : layers_[l].uses[o])
+          if (!here(use.layer) && layers_[use.layer].wants[use.slot]) ledger_.hold({Key::gradient, use.layer, use.slot}, bytes_out(l, static_cast<int>(o)));
+    for (int l = stage_.last; l >= stage_.first; --l) backward(layers_[l]);
+  }
+
+  void backward(const Layer& layer) {
+    const int l = layer.index;
+    if (recompute_[l]) {
+      for_inputs(layer, [&](std::size_t i) { if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i)); });
+      run_forward(layer, false);
+    }
+    uint64_t sums = 0;  // several uses: their gradients are added into a new tensor
+    for (std::size_t o = 0; o < layer.uses.size(); ++o) {
+      int arriving = 0;
+      for (const Use& use : layer.uses[o]) arriving += layers_[use.layer].wants[use.slot];
+      if (arriving > 1) sums += bytes_out(l, static_cast<int>(o));
+    }
+    ledger_.add(sums);
+    uint64_t gradients = 0;
+    for_inputs(layer, [&](std::size_t i) { if (layer.wants[i] && !layer.is_loss()) gradients += bytes_in(l, i); });
+    ledger_.spike(gradients + cost(l).bytes_workspace_backward);
+    for_inputs(layer, [&](std::size_t i) { if (layer.wants[i]) ledger_.hold({Key::gradient, l, static_cast<int>(i)}, bytes_in(l, i)); });
+    free_saved(layer);
+    ledger_.remove(sums);
+    for (std::size_t o = 0; o < layer.uses.size(); ++o)
+      for (const Use& use : layer.uses[o]) ledger_.drop({Key::gradient, use.layer, use.slot});
+    if (recompute_[l])
+      for_inputs(layer, [&](std::size_t i) {
+        if (seen(layer, i).kind == Key::cast) ledger_.drop(seen(layer, i));
+        ledger_.drop(source(layer, i));
+      });
+  }
+
+  const MemoryInput& in_;
+  const std::vector<Layer>& layers_;
+  const Stage& stage_;
+  const std::vector<int>& stage_of_layer_;
+  const std::vector<bool>& recompute_;
+  Ledger ledger_;
+};
+
+}  // namespace
+
+StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute) {
+  return StageAccount(in, stage, stage_of_layer, recompute).run();
+}
+
+DeviceMemory fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer, int device) {
+  DeviceMemory m;
+  for (const Parameter& p : in.model->parameters()) {
+    if (device_of_layer[p.layer] != device) continue;
+    const uint64_t elements = padded(p.count());
+    const uint64_t value = elements * p.dtype.bits / 8;
+    if (p.is_tied()) {
+      if (p.trainable) m.gradients += elements * in.gradient_bytes;
+      if (device_of_layer[in.model->parameters()[p.owner].layer] != device) m.weights += value;
+      continue;
+    }
+    m.weights += value;
+    if (!p.trainable) continue;
+    if (!same_dtype(p.dtype, dtype::f32)) m.masters += elements * 4;
+    m.gradients += elements * in.gradient_bytes;
+    m.states += elements * 4 * in.states;
+  }
+  return m;
+}
+
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages, const std::vector<int>& stage_of_layer,
+                                      const std::vector<bool>& recompute, const std::vector<std::vector<Action>>& programs,
+                                      const std::vector<Edge>& edges) {
+  std::vector<int> device_of_layer;
+  for (const int s : stage_of_layer) device_of_layer.push_back(stages[s].device);
+  std::vector<StageMemory> per_stage;
+  for (const Stage& s : stages) per_stage.push_back(stage_memory(in, s, stage_of_layer, recompute));
+  std::vector<DeviceMemory> all;
+  for (std::size_t d = 0; d < programs.size(); ++d) {
+    DeviceMemory m = fixed_memory(in, device_of_layer, static_cast<int>(d));
+    uint64_t live = 0;
+    for (const Action& a : programs[d]) {
+      const StageMemory& s = per_stage[a.stage];
+      if (a.kind == SY_ACT_F) {
+        m.activations = std::max(m.activations, live + s.forward_peak);
+        live += s.saved;
+      } else if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) {
+        m.activations = std::max(m.activations, live - s.saved + s.backward_peak);
+        live -= s.saved;
+      }
+    }
+    for (const Edge& e : edges)
+      if (e.capacity > 0 && stages[e.from].device == static_cast<int>(d)) m.in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
+    all.push_back(m);
+  }
+  return all;
+}
+
+}  // namespace switchyard
