@@ -6,8 +6,8 @@
 
 namespace switchyard {
 
-/// Dynamic: halves after a step with a gradient that is not finite, doubles after 2,000 good steps in a row, from 65,536
-/// (Micikevicius et al., Mixed Precision Training, 2018). Fixed: never changes. 1 for fp32 and bf16.
+/// Dynamic: halves after a step with a gradient that is not finite, doubles after 2,000 good steps in a row, from
+/// 65,536 (Micikevicius et al., Mixed Precision Training, 2018). Fixed: never changes. 1 for fp32 and bf16.
 class LossScale {
  public:
   static LossScale fixed(double scale) { return LossScale(scale, false); }

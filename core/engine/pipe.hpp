@@ -27,13 +27,13 @@
 namespace switchyard {
 
 struct StepResult {
-  double loss = 0;                    // sum over valid targets / valid targets, before the update
-  int64_t valid = 0;                  // targets that counted
-  std::optional<double> accuracy;     // where targets are classes
-  double grad_norm = 0;               // global two-norm, before clipping, without the loss scale
-  bool skipped = false;               // a gradient was not finite: nothing changed but the loss scale
+  double loss = 0;                 // sum over valid targets / valid targets, before the update
+  int64_t valid = 0;               // targets that counted
+  std::optional<double> accuracy;  // where targets are classes
+  double grad_norm = 0;            // global two-norm, before clipping, without the loss scale
+  bool skipped = false;            // a gradient was not finite: nothing changed but the loss scale
   double loss_scale = 1;
-  std::vector<double> micro_losses;   // sums per micro-batch, in order
+  std::vector<double> micro_losses;  // sums per micro-batch, in order
 };
 
 struct DevicePeak {
@@ -44,14 +44,14 @@ struct DevicePeak {
 
 /// One tensor of the model as it lies on a device, copied to or from host memory.
 struct TensorName {
-  int parameter = 0;   // index in the model
-  int state = -1;      // -1: the value (fp32 master where there is one); else the optimizer's state
+  int parameter = 0;  // index in the model
+  int state = -1;     // -1: the value (fp32 master where there is one); else the optimizer's state
 };
 
 class Pipe {
  public:
-  /// Allocates, draws initial values (seed, full name, element), binds every layer, starts the threads. `model` and `plan`
-  /// belong together. Throws SY_E_STATE for a device that is only planned for. [ctl]
+  /// Allocates, draws initial values (seed, full name, element), binds every layer, starts the threads. `model` and
+  /// `plan` belong together. Throws SY_E_STATE for a device that is only planned for. [ctl]
   static std::unique_ptr<Pipe> build(const Config& config, Registry& registry, std::unique_ptr<Model> model, Plan plan);
   ~Pipe();
   Pipe(const Pipe&) = delete;
@@ -60,9 +60,9 @@ class Pipe {
   Model& model();
   const Plan& plan() const;
 
-  /// One optimizer step on exactly plan().batch samples (or fewer: then rows are dealt anew). `lr` is that of this step.
-  /// step counts from 1 and drives randomness and bias correction is by applied steps. Throws the first failure, with notes
-  /// plugin, layer, stage, device, micro-batch; the step is then dropped. [ctl]
+  /// One optimizer step on exactly plan().batch samples (or fewer: then rows are dealt anew). `lr` is that of this
+  /// step. step counts from 1 and drives randomness and bias correction is by applied steps. Throws the first failure,
+  /// with notes plugin, layer, stage, device, micro-batch; the step is then dropped. [ctl]
   StepResult step(const Batch& batch, uint64_t step, double lr);
   /// The same without the update: gradients stay until the next step. For compare.
   StepResult gradients(const Batch& batch, uint64_t step);

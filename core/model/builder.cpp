@@ -61,7 +61,8 @@ void ModelBuilder::link() {
       Source from{in.layer, in.output, false};
       if (in.layer < 0) {
         if (in.batch != "inputs" && in.batch != "targets")
-          errors_.add(in.place, layer.text() + ": the batch has 'batch.inputs' and 'batch.targets', not 'batch." + in.batch + "'");
+          errors_.add(in.place, layer.text() + ": the batch has 'batch.inputs' and 'batch.targets', not 'batch." +
+                                    in.batch + "'");
         from.targets = in.batch == "targets";
       } else if (model_.layers_[in.layer].is_loss()) {
         errors_.add(in.place, layer.text() + ": the output of a loss cannot be an input");
@@ -70,7 +71,8 @@ void ModelBuilder::link() {
     }
     if (!layer.is_loss()) continue;
     if (model_.loss_ >= 0)
-      errors_.add(layer.place, layer.text() + ": a model has one loss; " + model_.layers_[model_.loss_].text() + " is one already");
+      errors_.add(layer.place,
+                  layer.text() + ": a model has one loss; " + model_.layers_[model_.loss_].text() + " is one already");
     model_.loss_ = layer.index;
     layer.inputs.push_back({-1, 0, true});
   }
@@ -94,7 +96,8 @@ void ModelBuilder::infer_targets(const BatchSpec& batch, int64_t rows) {
   }
   const int loss = model_.loss_;
   // Everything before the loss does not depend on targets, so any guess serves to find out the loss's input.
-  std::vector<std::pair<Shape, sy_dtype>> guesses = {{{}, dtype::i64}, {batch.input_shape, dtype::i64}, {batch.input_shape, dtype::f32}};
+  std::vector<std::pair<Shape, sy_dtype>> guesses = {
+      {{}, dtype::i64}, {batch.input_shape, dtype::i64}, {batch.input_shape, dtype::f32}};
   std::optional<Error> first;
   for (std::size_t i = 0; i < guesses.size(); ++i) {
     model_.batch_.target_shape = guesses[i].first;
@@ -123,7 +126,8 @@ void ModelBuilder::declare_parameters() {
       if (rc == SY_E_RANGE && !error) break;
       if (rc != SY_OK) throw_plugin_error(rc, error);
       Parameter p = declare(layer, spec);
-      if (!names.insert(p.name).second) errors_.add(layer.place, layer.text() + ": two parameters are called '" + p.name + "'");
+      if (!names.insert(p.name).second)
+        errors_.add(layer.place, layer.text() + ": two parameters are called '" + p.name + "'");
       if (spec.tied_to && *spec.tied_to) tie(p, spec.tied_to);
       layer.trains = layer.trains || p.trainable;
       layer.parameters.push_back(p.index);
@@ -140,23 +144,28 @@ Parameter ModelBuilder::declare(const Layer& layer, const sy_param& spec) {
   p.kind = spec.kind;
   p.no_decay = spec.flags & SY_PARAM_NO_DECAY;
   p.trainable = spec.kind == SY_WEIGHT && layer.trainable;
-  p.dtype = spec.dtype_class == SY_CLASS_COMPUTE ? layer.compute : spec.dtype_class == SY_CLASS_FP32 ? dtype::f32 : spec.dtype;
-  if (spec.kind == SY_WEIGHT && !is_float(p.dtype)) throw Error(SY_E_ABI, layer.text() + ": weight '" + p.name + "' is not of a float type");
+  p.dtype = spec.dtype_class == SY_CLASS_COMPUTE ? layer.compute
+            : spec.dtype_class == SY_CLASS_FP32  ? dtype::f32
+                                                 : spec.dtype;
+  if (spec.kind == SY_WEIGHT && !is_float(p.dtype))
+    throw Error(SY_E_ABI, layer.text() + ": weight '" + p.name + "' is not of a float type");
   for (int32_t d = 0; d < spec.ndim && d < SY_MAX_DIMS; ++d) p.shape.push_back(spec.shape[d]);
   p.init = initial(layer, spec);
   return p;
 }
 
-/// The configured distribution replaces that of matrices and sets biases to zero; scales of norms, buffers and accumulators
-/// keep what their layer declared.
+/// The configured distribution replaces that of matrices and sets biases to zero; scales of norms, buffers and
+/// accumulators keep what their layer declared.
 std::string ModelBuilder::initial(const Layer& layer, const sy_param& spec) const {
   const std::string declared = spec.init ? spec.init : "zeros";
   const LayerEntry& entry = config_.layers[layer.index];
   std::string chosen = declared;
   if (entry.init != "default" && spec.kind == SY_WEIGHT) {
     const std::string name = spec.name ? spec.name : "";
-    if (spec.ndim >= 2) chosen = entry.init;
-    else if (name == "bias" || name.ends_with(".bias")) chosen = "zeros";
+    if (spec.ndim >= 2)
+      chosen = entry.init;
+    else if (name == "bias" || name.ends_with(".bias"))
+      chosen = "zeros";
   }
   try {
     Distribution::parse(chosen);
@@ -178,16 +187,16 @@ void ModelBuilder::tie(Parameter& p, const std::string& to) {
   }
   if (found.size() != 1) {
     const std::optional<std::string> hint = nearest(to, names);
-    errors_.add(layer.place, layer.text() + ": tied_to \"" + to + "\" names " + (found.empty() ? "no" : "more than one") +
-                                 " earlier weight of shape " + shape_text(p.shape) +
-                                 (hint ? "; did you mean \"" + *hint + "\"?" : ""));
+    errors_.add(layer.place, layer.text() + ": tied_to \"" + to + "\" names " +
+                                 (found.empty() ? "no" : "more than one") + " earlier weight of shape " +
+                                 shape_text(p.shape) + (hint ? "; did you mean \"" + *hint + "\"?" : ""));
     return;
   }
   const Parameter& owner = model_.parameters_[found[0]];
   if (owner.shape != p.shape || !same_dtype(owner.dtype, p.dtype)) {
     errors_.add(layer.place, layer.text() + ": '" + p.name + "' is " + shape_text(p.shape) + " " + dtype_name(p.dtype) +
-                                 ", but the weight it is tied to, '" + owner.name + "', is " + shape_text(owner.shape) + " " +
-                                 dtype_name(owner.dtype));
+                                 ", but the weight it is tied to, '" + owner.name + "', is " + shape_text(owner.shape) +
+                                 " " + dtype_name(owner.dtype));
     return;
   }
   p.owner = owner.is_tied() ? owner.owner : owner.index;

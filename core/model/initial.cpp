@@ -45,7 +45,8 @@ void draw_initial(const Distribution& from, uint64_t seed, const std::string& fu
     uint32_t words[4];
     sy_random_block(key, 0, 0, first, words);
     double drawn[4];
-    if (from.kind == Distribution::Kind::normal) sy_normal4(words, drawn);
+    if (from.kind == Distribution::Kind::normal)
+      sy_normal4(words, drawn);
     else
       for (int i = 0; i < 4; ++i) drawn[i] = 2.0 * static_cast<double>(sy_uniform(words[i])) - 1.0;
     for (std::size_t i = 0; i < 4 && first + i < out.size(); ++i)

@@ -20,7 +20,8 @@ sy_port to_port(const Port& p) {
 }
 
 Port from_port(const sy_port& c) {
-  if (c.ndim < 0 || c.ndim > SY_MAX_DIMS) throw Error(SY_E_ABI, "an output of " + std::to_string(c.ndim) + " dimensions");
+  if (c.ndim < 0 || c.ndim > SY_MAX_DIMS)
+    throw Error(SY_E_ABI, "an output of " + std::to_string(c.ndim) + " dimensions");
   return {{c.shape, c.shape + c.ndim}, c.dtype, (c.flags & SY_PORT_DIFFERENTIABLE) != 0, 0, {}};
 }
 
@@ -57,9 +58,7 @@ void tighten(int64_t& limit, int64_t wanted) {
 
 }  // namespace
 
-uint64_t byte_count(const Port& port) {
-  return static_cast<uint64_t>(element_count(port.shape)) * port.dtype.bits / 8;
-}
+uint64_t byte_count(const Port& port) { return static_cast<uint64_t>(element_count(port.shape)) * port.dtype.bits / 8; }
 
 sy_dtype precision_dtype(const std::string& name) {
   return name == "bf16" ? dtype::bf16 : name == "fp16" ? dtype::f16 : dtype::f32;
@@ -116,8 +115,10 @@ Shapes Model::infer(uint32_t kind, int64_t rows, const Shape& input_shape) {
   for (Layer& layer : layers_) {
     std::vector<Port>& in = s.in[layer.index];
     for (const Source& from : layer.inputs) {
+      if (from.targets && layer.is_loss() && kind != SY_TRAIN && kind != SY_EVAL) continue;  // predictions need none
       if (from.layer >= 0 && static_cast<std::size_t>(from.output) >= s.out[from.layer].size())
-        throw Error(SY_E_CONFIG, layer.place, layer.text() + ": " + layers_[from.layer].text() + " has no output " + std::to_string(from.output));
+        throw Error(SY_E_CONFIG, layer.place,
+                    layer.text() + ": " + layers_[from.layer].text() + " has no output " + std::to_string(from.output));
       Port p = from.layer >= 0 ? s.out[from.layer][from.output] : from.targets ? s.batch_targets : s.batch_inputs;
       if (from.layer >= 0) p.id_limit = 0, p.ignore_id.reset();
       if (is_float(p.dtype) && !from.targets) p.dtype = layer.compute;

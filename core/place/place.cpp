@@ -33,31 +33,41 @@ class Question {
   const sy_place& get() const { return place_; }
 
   /// Turns the raw answer into a placement, or says what is wrong with it.
-  Placement checked(uint32_t n_stages, const int32_t* stage_of_layer, const int32_t* device_of_stage, const uint8_t* recompute) const {
+  Placement checked(uint32_t n_stages, const int32_t* stage_of_layer, const int32_t* device_of_stage,
+                    const uint8_t* recompute) const {
     const auto refuse = [&](const std::string& text) -> void {
-      throw Error(SY_E_CONFIG, in_.config->placement.policy.place, "the policy '" + policy_ + "' gave no placement: " + text);
+      throw Error(SY_E_CONFIG, in_.config->placement.policy.place,
+                  "the policy '" + policy_ + "' gave no placement: " + text);
     };
     const std::size_t n = layers_.size();
-    if (n_stages == 0 || n_stages > n) refuse(std::to_string(n_stages) + " stages for " + std::to_string(n) + " layers");
+    if (n_stages == 0 || n_stages > n)
+      refuse(std::to_string(n_stages) + " stages for " + std::to_string(n) + " layers");
     for (uint32_t s = 0; s < n_stages; ++s)
       if (device_of_stage[s] < 0 || device_of_stage[s] >= static_cast<int32_t>(devices_.size()))
-        refuse("stage " + std::to_string(s) + " is on device " + std::to_string(device_of_stage[s]) + " of " + std::to_string(devices_.size()));
+        refuse("stage " + std::to_string(s) + " is on device " + std::to_string(device_of_stage[s]) + " of " +
+               std::to_string(devices_.size()));
     Placement p;
     int32_t raw = -1;
     for (std::size_t l = 0; l < n; ++l) {
       const std::string& name = in_.model->layers()[l].name;
       const int32_t stage = stage_of_layer[l];
       if (stage != raw && stage != raw + 1)
-        refuse("layer " + std::to_string(l) + " '" + name + "' is in stage " + std::to_string(stage) + " after stage " + std::to_string(raw) + "; stages begin at 0 and never decrease or leave a gap");
-      if (stage >= static_cast<int32_t>(n_stages)) refuse("layer '" + name + "' is in stage " + std::to_string(stage) + " of " + std::to_string(n_stages));
+        refuse("layer " + std::to_string(l) + " '" + name + "' is in stage " + std::to_string(stage) + " after stage " +
+               std::to_string(raw) + "; stages begin at 0 and never decrease or leave a gap");
+      if (stage >= static_cast<int32_t>(n_stages))
+        refuse("layer '" + name + "' is in stage " + std::to_string(stage) + " of " + std::to_string(n_stages));
       const int device = device_of_stage[stage];
-      if (in_.pins[l] >= 0 && in_.pins[l] != device) refuse("layer '" + name + "' is pinned to " + (*in_.devices)[in_.pins[l]].name + ", not " + (*in_.devices)[device].name);
-      if (stage != raw && (p.device_of_stage.empty() || p.device_of_stage.back() != device)) p.device_of_stage.push_back(device);
+      if (in_.pins[l] >= 0 && in_.pins[l] != device)
+        refuse("layer '" + name + "' is pinned to " + (*in_.devices)[in_.pins[l]].name + ", not " +
+               (*in_.devices)[device].name);
+      if (stage != raw && (p.device_of_stage.empty() || p.device_of_stage.back() != device))
+        p.device_of_stage.push_back(device);
       p.stage_of_layer.push_back(static_cast<int>(p.device_of_stage.size()) - 1);
       raw = stage;
     }
     if (raw + 1 != static_cast<int32_t>(n_stages)) refuse("stage " + std::to_string(raw + 1) + " has no layer");
-    for (std::size_t l = 0; l < n; ++l) p.recompute.push_back(recompute ? recompute[l] && !in_.model->layers()[l].is_loss() : bool(in_.recompute[l]));
+    for (std::size_t l = 0; l < n; ++l)
+      p.recompute.push_back(recompute ? recompute[l] && !in_.model->layers()[l].is_loss() : bool(in_.recompute[l]));
     return p;
   }
 
@@ -172,7 +182,8 @@ std::vector<int> explicit_pins(const Config& config, const std::vector<PlanDevic
   std::vector<int> pins;
   const std::vector<std::string> names = explicit_devices(config);
   for (const std::string& name : names) {
-    const auto found = std::find_if(devices.begin(), devices.end(), [&](const PlanDevice& d) { return d.name == name; });
+    const auto found =
+        std::find_if(devices.begin(), devices.end(), [&](const PlanDevice& d) { return d.name == name; });
     if (found == devices.end()) {
       Place place = config.placement.policy.place;
       for (const ExplicitRule& rule : config.placement.rules)

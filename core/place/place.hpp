@@ -32,15 +32,15 @@ struct PlaceInput {
   const Shapes* shapes = nullptr;
   const std::vector<sy_cost>* costs = nullptr;
   const std::vector<PlanDevice>* devices = nullptr;
-  std::vector<int> pins;             // device per layer, or -1
-  std::vector<bool> recompute;       // as configured
-  std::vector<DeviceMemory> fixed;   // of each layer alone: weights, gradients, states
+  std::vector<int> pins;            // device per layer, or -1
+  std::vector<bool> recompute;      // as configured
+  std::vector<DeviceMemory> fixed;  // of each layer alone: weights, gradients, states
   int micro_batches = 1;
   std::function<Judgement(const Placement&)> judge;
 };
 
-/// Neighbouring stages on one device are merged. Throws Error(SY_E_CONFIG) naming policy and layer for an answer that is not
-/// a placement; passes on the policy's own refusals.
+/// Neighbouring stages on one device are merged. Throws Error(SY_E_CONFIG) naming policy and layer for an answer that
+/// is not a placement; passes on the policy's own refusals.
 Placement place_layers(const ChosenPolicy& policy, const PlaceInput& input);
 
 /// Pins of placement.policy = "explicit", from the configuration's rules.

@@ -53,7 +53,9 @@ DeviceName parse_name(const Placed& text) {
   const auto colon = text.text.find(':');
   const std::string number = colon == std::string::npos ? "" : text.text.substr(colon + 1);
   if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(SY_E_CONFIG, text.place, "devices.use: \"" + text.text + "\" is no device; write a backend and a number, such as \"cpu:0\" or \"cuda:1\"");
+    throw Error(SY_E_CONFIG, text.place,
+                "devices.use: \"" + text.text +
+                    "\" is no device; write a backend and a number, such as \"cpu:0\" or \"cuda:1\"");
   return {text.text.substr(0, colon), std::stoi(number)};
 }
 
@@ -73,7 +75,8 @@ std::vector<Placed> automatic_devices(Registry& registry) {
 }
 
 void set_budget(PlanDevice& device, const DevicesConfig& config, std::size_t index, const sy_device_info* info) {
-  if (const auto limit = config.memory_of(index)) device.budget = static_cast<uint64_t>(*limit);
+  if (const auto limit = config.memory_of(index))
+    device.budget = static_cast<uint64_t>(*limit);
   else if (info && device.device.type != SY_DEVICE_CPU && info->bytes_free > 0)
     device.budget = info->bytes_free - info->bytes_free / 20;  // GPU: what is free minus 5 %
 }
@@ -95,8 +98,9 @@ std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry
       if (name.backend != "cuda" || !config.devices.memory_of(i)) {
         std::string known;
         for (const std::string& b : registry.names(SY_KIND_BACKEND)) known += (known.empty() ? "" : ", ") + b;
-        throw Error(SY_E_CONFIG, names[i].place, "devices.use: no backend is called '" + name.backend + "'; known: " + known +
-                                                     (name.backend == "cuda" ? "; to plan without a GPU give devices.memory" : ""));
+        throw Error(SY_E_CONFIG, names[i].place,
+                    "devices.use: no backend is called '" + name.backend + "'; known: " + known +
+                        (name.backend == "cuda" ? "; to plan without a GPU give devices.memory" : ""));
       }
       set_budget(device, config.devices, i, nullptr);
     } else {
@@ -105,7 +109,9 @@ std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry
       device.device.type = device.backend->device_type;
       if (!backend.info(static_cast<uint32_t>(name.index), info)) {
         if (!config.devices.memory_of(i))
-          throw Error(SY_E_CONFIG, names[i].place, "devices.use: \"" + names[i].text + "\" is not there; " + std::to_string(backend.count()) + " " + name.backend + " devices are visible");
+          throw Error(SY_E_CONFIG, names[i].place,
+                      "devices.use: \"" + names[i].text + "\" is not there; " + std::to_string(backend.count()) + " " +
+                          name.backend + " devices are visible");
         device.backend = nullptr;
         set_budget(device, config.devices, i, nullptr);
       } else {

@@ -46,7 +46,8 @@ class Ledger {
 /// The stage's own life of one micro-batch, in bytes: the same steps as engine/stage.cpp takes.
 class StageAccount {
  public:
-  StageAccount(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute)
+  StageAccount(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer,
+               const std::vector<bool>& recompute)
       : in_(in), layers_(in.model->layers()), stage_(stage), stage_of_layer_(stage_of_layer), recompute_(recompute) {}
 
   StageMemory run() {
@@ -69,7 +70,8 @@ class StageAccount {
   /// What a call of `layer` sees as input `slot`: the source itself, or a cast copy of it.
   Key seen(const Layer& layer, std::size_t slot) const {
     const Source& from = layer.inputs[slot];
-    if (from.layer >= 0 && layer.kept && is_float(in_.shapes->in[layer.index][slot].dtype)) return {Key::cast, layer.index, static_cast<int>(slot)};
+    if (from.layer >= 0 && layer.kept && is_float(in_.shapes->in[layer.index][slot].dtype))
+      return {Key::cast, layer.index, static_cast<int>(slot)};
     return source(layer, slot);
   }
   static Key source(const Layer& layer, std::size_t slot) {
@@ -91,8 +93,10 @@ class StageAccount {
     for (int l = stage_.first; l <= stage_.last; ++l)
       for_inputs(layers_[l], [&](std::size_t slot) {
         const Source& from = layers_[l].inputs[slot];
-        if (from.layer < 0) ledger_.hold(source(layers_[l], slot), bytes_in(l, slot));
-        else if (!here(from.layer) && !std::exchange(seen_sources[{from.layer, from.output}], true)) hold_for_uses(from.layer, from.output);
+        if (from.layer < 0)
+          ledger_.hold(source(layers_[l], slot), bytes_in(l, slot));
+        else if (!here(from.layer) && !std::exchange(seen_sources[{from.layer, from.output}], true))
+          hold_for_uses(from.layer, from.output);
       });
   }
 
@@ -100,7 +104,9 @@ class StageAccount {
     receive();
     for (int l = stage_.first; l <= stage_.last; ++l) {
       const Layer& layer = layers_[l];
-      for_inputs(layer, [&](std::size_t i) { if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i)); });
+      for_inputs(layer, [&](std::size_t i) {
+        if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i));
+      });
       run_forward(layer, recompute_[l]);
       for (std::size_t o = 0; o < in_.shapes->out[l].size(); ++o) {
         hold_for_uses(l, static_cast<int>(o));
@@ -135,14 +141,19 @@ class StageAccount {
   void save(const Layer& layer) {
     const sy_cost& c = cost(layer.index);
     ledger_.add(c.bytes_saved);
-    for_inputs(layer, [&](std::size_t i) { if (c.keep_in >> i & 1) ledger_.hold(seen(layer, i), bytes_in(layer.index, i)); });
+    for_inputs(layer, [&](std::size_t i) {
+      if (c.keep_in >> i & 1) ledger_.hold(seen(layer, i), bytes_in(layer.index, i));
+    });
     for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
-      if (c.keep_out >> o & 1) ledger_.hold({Key::activation, layer.index, static_cast<int>(o)}, bytes_out(layer.index, static_cast<int>(o)));
+      if (c.keep_out >> o & 1)
+        ledger_.hold({Key::activation, layer.index, static_cast<int>(o)}, bytes_out(layer.index, static_cast<int>(o)));
   }
   void free_saved(const Layer& layer) {
     const sy_cost& c = cost(layer.index);
     ledger_.remove(c.bytes_saved);
-    for_inputs(layer, [&](std::size_t i) { if (c.keep_in >> i & 1) ledger_.drop(seen(layer, i)); });
+    for_inputs(layer, [&](std::size_t i) {
+      if (c.keep_in >> i & 1) ledger_.drop(seen(layer, i));
+    });
     for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
       if (c.keep_out >> o & 1) ledger_.drop({Key::activation, layer.index, static_cast<int>(o)});
   }
@@ -151,14 +162,17 @@ class StageAccount {
     for (int l = stage_.first; l <= stage_.last; ++l)
       for (std::size_t o = 0; o < layers_[l].uses.size(); ++o)
         for (const Use& use : layers_[l].uses[o])
-          if (!here(use.layer) && layers_[use.layer].wants[use.slot]) ledger_.hold({Key::gradient, use.layer, use.slot}, bytes_out(l, static_cast<int>(o)));
+          if (!here(use.layer) && layers_[use.layer].wants[use.slot])
+            ledger_.hold({Key::gradient, use.layer, use.slot}, bytes_out(l, static_cast<int>(o)));
     for (int l = stage_.last; l >= stage_.first; --l) backward(layers_[l]);
   }
 
   void backward(const Layer& layer) {
     const int l = layer.index;
     if (recompute_[l]) {
-      for_inputs(layer, [&](std::size_t i) { if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i)); });
+      for_inputs(layer, [&](std::size_t i) {
+        if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i));
+      });
       run_forward(layer, false);
     }
     uint64_t sums = 0;  // several uses: their gradients are added into a new tensor
@@ -169,9 +183,13 @@ class StageAccount {
     }
     ledger_.add(sums);
     uint64_t gradients = 0;
-    for_inputs(layer, [&](std::size_t i) { if (layer.wants[i] && !layer.is_loss()) gradients += bytes_in(l, i); });
+    for_inputs(layer, [&](std::size_t i) {
+      if (layer.wants[i] && !layer.is_loss()) gradients += bytes_in(l, i);
+    });
     ledger_.spike(gradients + cost(l).bytes_workspace_backward);
-    for_inputs(layer, [&](std::size_t i) { if (layer.wants[i]) ledger_.hold({Key::gradient, l, static_cast<int>(i)}, bytes_in(l, i)); });
+    for_inputs(layer, [&](std::size_t i) {
+      if (layer.wants[i]) ledger_.hold({Key::gradient, l, static_cast<int>(i)}, bytes_in(l, i));
+    });
     free_saved(layer);
     ledger_.remove(sums);
     for (std::size_t o = 0; o < layer.uses.size(); ++o)
@@ -193,7 +211,8 @@ class StageAccount {
 
 }  // namespace
 
-StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute) {
+StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer,
+                         const std::vector<bool>& recompute) {
   return StageAccount(in, stage, stage_of_layer, recompute).run();
 }
 
@@ -217,8 +236,9 @@ DeviceMemory fixed_memory(const MemoryInput& in, const std::vector<int>& device_
   return m;
 }
 
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages, const std::vector<int>& stage_of_layer,
-                                      const std::vector<bool>& recompute, const std::vector<std::vector<Action>>& programs,
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages,
+                                      const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute,
+                                      const std::vector<std::vector<Action>>& programs,
                                       const std::vector<Edge>& edges) {
   std::vector<int> device_of_layer;
   for (const int s : stage_of_layer) device_of_layer.push_back(stages[s].device);
@@ -239,7 +259,8 @@ std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<S
       }
     }
     for (const Edge& e : edges)
-      if (e.capacity > 0 && stages[e.from].device == static_cast<int>(d)) m.in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
+      if (e.capacity > 0 && stages[e.from].device == static_cast<int>(d))
+        m.in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
     all.push_back(m);
   }
   return all;

@@ -17,10 +17,10 @@ struct StageMemory {
 /// Everything that does not depend on the placement.
 struct MemoryInput {
   const Model* model = nullptr;
-  const Shapes* shapes = nullptr;         // of the largest micro-batch
+  const Shapes* shapes = nullptr;  // of the largest micro-batch
   const std::vector<sy_cost>* costs = nullptr;
-  int states = 0;                         // optimizer states per weight
-  int gradient_bytes = 4;                 // per element
+  int states = 0;          // optimizer states per weight
+  int gradient_bytes = 4;  // per element
 };
 
 StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::vector<int>& stage_of_layer,
@@ -30,8 +30,8 @@ StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::v
 DeviceMemory fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer, int device);
 
 /// The whole account per device under these programs.
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages, const std::vector<int>& stage_of_layer,
-                                      const std::vector<bool>& recompute, const std::vector<std::vector<Action>>& programs,
-                                      const std::vector<Edge>& edges);
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages,
+                                      const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute,
+                                      const std::vector<std::vector<Action>>& programs, const std::vector<Edge>& edges);
 
 }  // namespace switchyard

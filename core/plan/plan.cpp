@@ -17,7 +17,8 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Config& config, Registry& registry, Model& model) : config_(config), registry_(registry), model_(model) {
+  Planner(const Config& config, Registry& registry, Model& model)
+      : config_(config), registry_(registry), model_(model) {
     plan_.rows = micro_batch_rows(config);
     plan_.micro_batches = static_cast<int>(plan_.rows.size());
     plan_.accumulate = config.train ? static_cast<int>(config.train->accumulate) : 1;
@@ -80,7 +81,8 @@ class Planner {
     in.devices = &plan_.devices;
     in.micro_batches = plan_.micro_batches;
     in.recompute = std::move(recompute);
-    in.pins = plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices) : std::vector<int>(model_.layers().size(), -1);
+    in.pins = plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices)
+                                         : std::vector<int>(model_.layers().size(), -1);
     in.fixed = fixed_of_layers();
     in.judge = [this](const Placement& p) { return judge(p); };
     return place_layers(policy, in);
@@ -131,9 +133,10 @@ class Planner {
     return all;
   }
 
-  std::vector<std::vector<Action>> programs_of(const std::vector<Stage>& stages, const std::vector<StageTimes>& times) const {
-    return run_schedule(schedule_.api(), schedule_.get(), stages, static_cast<int>(plan_.devices.size()), plan_.micro_batches,
-                        times, splits_of(stages), plan_.schedule == "forward");
+  std::vector<std::vector<Action>> programs_of(const std::vector<Stage>& stages,
+                                               const std::vector<StageTimes>& times) const {
+    return run_schedule(schedule_.api(), schedule_.get(), stages, static_cast<int>(plan_.devices.size()),
+                        plan_.micro_batches, times, splits_of(stages), plan_.schedule == "forward");
   }
 
   Prediction predict(const ProgramRun& run) const {
@@ -156,10 +159,12 @@ class Planner {
     return j;
   }
 
-  static double transfer_seconds(const Edge& e) { return assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s; }
+  static double transfer_seconds(const Edge& e) {
+    return assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
+  }
 
-  /// The first layer, in the order of the model, of a device that is over its budget: the one with which the sum of what
-  /// its layers need by themselves passes it.
+  /// The first layer, in the order of the model, of a device that is over its budget: the one with which the sum of
+  /// what its layers need by themselves passes it.
   void find_misfit(const std::vector<Stage>& stages, Judgement& j) const {
     for (const Stage& s : stages) {
       const uint64_t budget = plan_.devices[s.device].budget;
@@ -182,7 +187,8 @@ class Planner {
         last = l;
         weight_sum += fixed[l].fixed();
         sum += activation_share(l);
-        const double so_far = static_cast<double>(weight_sum) + (activation_sum > 0 ? sum / activation_sum : 1) * static_cast<double>(m.activations + m.in_flight);
+        const double so_far = static_cast<double>(weight_sum) + (activation_sum > 0 ? sum / activation_sum : 1) *
+                                                                    static_cast<double>(m.activations + m.in_flight);
         if (so_far > static_cast<double>(budget)) return l;
       }
     return last;
@@ -202,7 +208,8 @@ class Planner {
     plan_.train = programs_of(plan_.stages, times);
     plan_.edges = find_edges(model_, *shapes_, plan_.stages, plan_.stage_of_layer, plan_.schedule != "forward");
     choose_capacities(plan_.train, plan_.stages, plan_.edges, plan_.micro_batches);
-    plan_.memory = plan_memory(memory_input(), plan_.stages, plan_.stage_of_layer, plan_.recompute, plan_.train, plan_.edges);
+    plan_.memory =
+        plan_memory(memory_input(), plan_.stages, plan_.stage_of_layer, plan_.recompute, plan_.train, plan_.edges);
     plan_.prediction = predict(run_programs(plan_.train, plan_.stages, plan_.edges, times, transfer_seconds));
     Judgement j{plan_.memory, plan_.prediction, -1, 0};
     find_misfit(plan_.stages, j);
@@ -226,7 +233,8 @@ std::vector<RowRange> micro_batch_rows(const Config& config) {
   const int64_t passes = config.train ? config.train->accumulate : 1;
   if (batch % passes != 0)
     throw Error(SY_E_CONFIG, config.train->batch_place,
-                "train.batch = " + std::to_string(batch) + " samples cannot be divided among train.accumulate = " + std::to_string(passes) + " passes");
+                "train.batch = " + std::to_string(batch) +
+                    " samples cannot be divided among train.accumulate = " + std::to_string(passes) + " passes");
   try {
     return split_rows(batch / passes, config.schedule.micro_batches);
   } catch (const Error& e) {

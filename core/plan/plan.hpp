@@ -1,5 +1,5 @@
-// The plan: which layer sits where, what each device does in which order, what travels between them, and what it will take.
-// Everything up to here is computed without touching a device.
+// The plan: which layer sits where, what each device does in which order, what travels between them, and what it will
+// take. Everything up to here is computed without touching a device.
 //
 //   model + devices ──▶ policy ──▶ stages ──▶ schedule ──▶ programs ──▶ edges, capacities ──▶ memory, time
 #pragma once
@@ -37,10 +37,10 @@ std::string action_text(const Action& action);  // "F 2 of stage 1"
 struct Edge {
   int index = 0;
   bool backward = false;
-  int layer = 0;     // whose output it is
+  int layer = 0;  // whose output it is
   int output = 0;
-  Use use;           // backward: the use whose gradient travels
-  int from = 0;      // stages
+  Use use;       // backward: the use whose gradient travels
+  int from = 0;  // stages
   int to = 0;
   uint64_t bytes = 0;  // of one (largest) micro-batch
   int capacity = 1;    // tensors sent and not yet taken; 0: both ends on one device, where it does not matter
@@ -48,8 +48,8 @@ struct Edge {
 
 /// Bytes of one device at the worst moment, by what they are for.
 struct DeviceMemory {
-  uint64_t weights = 0;      // values that calls see, buffers, accumulators, copies of tied weights
-  uint64_t masters = 0;      // fp32 copies behind bf16 and fp16 weights
+  uint64_t weights = 0;  // values that calls see, buffers, accumulators, copies of tied weights
+  uint64_t masters = 0;  // fp32 copies behind bf16 and fp16 weights
   uint64_t gradients = 0;
   uint64_t states = 0;       // of the optimizer
   uint64_t in_flight = 0;    // tensors in flight on edges
@@ -68,18 +68,18 @@ struct Plan {
   std::vector<PlanDevice> devices;
   std::vector<Stage> stages;
   std::vector<int> stage_of_layer;
-  std::vector<bool> recompute;                // per layer
-  std::vector<std::vector<Action>> train;     // per device: one pass
-  std::vector<Edge> edges;                    // of training; the forward ones also serve evaluation
-  std::vector<DeviceMemory> memory;           // per device
+  std::vector<bool> recompute;             // per layer
+  std::vector<std::vector<Action>> train;  // per device: one pass
+  std::vector<Edge> edges;                 // of training; the forward ones also serve evaluation
+  std::vector<DeviceMemory> memory;        // per device
   Prediction prediction;
   std::string policy, schedule, why;
   std::vector<std::string> warnings, notes;
   int micro_batches = 1;
   int accumulate = 1;
-  int64_t batch = 0;                          // samples of one optimizer step
-  std::vector<RowRange> rows;                 // of each micro-batch of one pass, within the pass
-  std::vector<std::string> state_names;       // of the optimizer
+  int64_t batch = 0;                     // samples of one optimizer step
+  std::vector<RowRange> rows;            // of each micro-batch of one pass, within the pass
+  std::vector<std::string> state_names;  // of the optimizer
   int device_of_layer(int layer) const { return stages[stage_of_layer[layer]].device; }
   int64_t largest_micro_batch() const { return rows.empty() ? 0 : rows[0].count; }
 };
@@ -87,12 +87,12 @@ struct Plan {
 /// Elements that a parameter takes in flat storage: a multiple of 128, so that each starts at 256 bytes in every type.
 inline uint64_t padded(int64_t count) { return (static_cast<uint64_t>(count) + 127) / 128 * 128; }
 
-/// Rows of one pass and of its micro-batches; throws Error(SY_E_CONFIG) when they do not come out even enough: fewer samples
-/// than micro-batches, or a batch that the passes do not divide.
+/// Rows of one pass and of its micro-batches; throws Error(SY_E_CONFIG) when they do not come out even enough: fewer
+/// samples than micro-batches, or a batch that the passes do not divide.
 std::vector<RowRange> micro_batch_rows(const Config& config);
 
-/// Devices, policy, schedule, edges, memory, time. Throws Error(SY_E_CONFIG) for wrong answers of plugins, SY_E_INFEASIBLE
-/// when a budget is exceeded.
+/// Devices, policy, schedule, edges, memory, time. Throws Error(SY_E_CONFIG) for wrong answers of plugins,
+/// SY_E_INFEASIBLE when a budget is exceeded.
 Plan make_plan(const Config& config, Registry& registry, Model& model);
 /// The same with everything on the plan's first device: what `compare` holds a plan against.
 Plan make_single_device_plan(const Config& config, Registry& registry, Model& model);

@@ -13,17 +13,23 @@ namespace {
 
 const char* kind_letter(uint32_t kind) {
   switch (kind) {
-    case SY_ACT_F: return "F";
-    case SY_ACT_B: return "B";
-    case SY_ACT_I: return "I";
-    case SY_ACT_W: return "W";
-    case SY_ACT_R: return "R";
+    case SY_ACT_F:
+      return "F";
+    case SY_ACT_B:
+      return "B";
+    case SY_ACT_I:
+      return "I";
+    case SY_ACT_W:
+      return "W";
+    case SY_ACT_R:
+      return "R";
   }
   return "?";
 }
 
 [[noreturn]] void refuse(int device, std::size_t position, const std::string& text) {
-  throw Error(SY_E_CONFIG, "the schedule is wrong: device " + std::to_string(device) + ", action " + std::to_string(position) + ": " + text);
+  throw Error(SY_E_CONFIG, "the schedule is wrong: device " + std::to_string(device) + ", action " +
+                               std::to_string(position) + ": " + text);
 }
 
 /// Counts what each stage did so far; every kind must come in ascending micro-batch order.
@@ -35,18 +41,22 @@ class OrderCheck {
   void take(int device, std::size_t position, const Action& a, const std::vector<Stage>& stages) {
     const std::string text = action_text(a);
     if (a.kind < SY_ACT_F || a.kind > SY_ACT_R) refuse(device, position, "unknown action " + std::to_string(a.kind));
-    if (a.stage < 0 || a.stage >= static_cast<int>(stages.size())) refuse(device, position, text + ": there is no such stage");
-    if (stages[a.stage].device != device) refuse(device, position, text + ": the stage lies on device " + std::to_string(stages[a.stage].device));
+    if (a.stage < 0 || a.stage >= static_cast<int>(stages.size()))
+      refuse(device, position, text + ": there is no such stage");
+    if (stages[a.stage].device != device)
+      refuse(device, position, text + ": the stage lies on device " + std::to_string(stages[a.stage].device));
     if (forward_only_ && a.kind != SY_ACT_F) refuse(device, position, text + " in a forward-only program");
     if (a.kind == SY_ACT_R) return;
     int& next = done_[a.stage].at(a.kind);
     if (a.micro_batch != next)
-      refuse(device, position, text + ": micro-batch " + std::to_string(next) + " is next; each stage takes them in ascending order");
+      refuse(device, position,
+             text + ": micro-batch " + std::to_string(next) + " is next; each stage takes them in ascending order");
     ++next;
     if (a.kind == SY_ACT_B || a.kind == SY_ACT_I) {
       if (done_[a.stage].at(SY_ACT_F) <= a.micro_batch) refuse(device, position, text + " comes before its F");
     }
-    if (a.kind == SY_ACT_W && done_[a.stage].at(SY_ACT_I) <= a.micro_batch) refuse(device, position, text + " comes before its I");
+    if (a.kind == SY_ACT_W && done_[a.stage].at(SY_ACT_I) <= a.micro_batch)
+      refuse(device, position, text + " comes before its I");
   }
 
   void complete() const {
@@ -56,15 +66,18 @@ class OrderCheck {
       if (forward_only_) continue;
       if (d.at(SY_ACT_B) > 0 && d.at(SY_ACT_I) > 0)
         throw Error(SY_E_CONFIG, "the schedule is wrong: stage " + std::to_string(s) + " mixes B with I and W");
-      if (d.at(SY_ACT_I) > 0) need(s, SY_ACT_I, d.at(SY_ACT_I)), need(s, SY_ACT_W, d.at(SY_ACT_W));
-      else need(s, SY_ACT_B, d.at(SY_ACT_B));
+      if (d.at(SY_ACT_I) > 0)
+        need(s, SY_ACT_I, d.at(SY_ACT_I)), need(s, SY_ACT_W, d.at(SY_ACT_W));
+      else
+        need(s, SY_ACT_B, d.at(SY_ACT_B));
     }
   }
 
  private:
   void need(std::size_t stage, uint32_t kind, int done) const {
     if (done < micro_batches_)
-      throw Error(SY_E_CONFIG, "the schedule is wrong: " + action_text({kind, static_cast<int>(stage), done}) + " is missing");
+      throw Error(SY_E_CONFIG,
+                  "the schedule is wrong: " + action_text({kind, static_cast<int>(stage), done}) + " is missing");
   }
   std::vector<std::array<int, 6>> done_;
   int micro_batches_;
@@ -74,12 +87,14 @@ class OrderCheck {
 }  // namespace
 
 std::string action_text(const Action& a) {
-  return std::string(kind_letter(a.kind)) + " of stage " + std::to_string(a.stage) + ", micro-batch " + std::to_string(a.micro_batch);
+  return std::string(kind_letter(a.kind)) + " of stage " + std::to_string(a.stage) + ", micro-batch " +
+         std::to_string(a.micro_batch);
 }
 
-std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule, const std::vector<Stage>& stages,
-                                              int n_devices, int micro_batches, const std::vector<StageTimes>& times,
-                                              const std::vector<bool>& splits, bool forward_only) {
+std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule,
+                                              const std::vector<Stage>& stages, int n_devices, int micro_batches,
+                                              const std::vector<StageTimes>& times, const std::vector<bool>& splits,
+                                              bool forward_only) {
   std::vector<int32_t> device_of_stage;
   std::vector<double> f, i, w;
   std::vector<uint8_t> split(splits.begin(), splits.end());
@@ -92,7 +107,8 @@ std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_sch
     static sy_rc emit(void* self, int32_t device, uint32_t kind, int32_t stage, int32_t micro_batch, sy_error** err) {
       auto& programs = static_cast<Sink*>(self)->programs;
       if (device < 0 || device >= static_cast<int32_t>(programs.size()))
-        return give_error(err, Error(SY_E_ARGUMENT, "the schedule names device " + std::to_string(device) + " of " + std::to_string(programs.size())));
+        return give_error(err, Error(SY_E_ARGUMENT, "the schedule names device " + std::to_string(device) + " of " +
+                                                        std::to_string(programs.size())));
       programs[device].push_back({kind, stage, micro_batch});
       return SY_OK;
     }

@@ -1,4 +1,5 @@
-// Programs of devices: made by schedule plugins, checked here, and run without devices to find times, deadlocks and peaks.
+// Programs of devices: made by schedule plugins, checked here, and run without devices to find times, deadlocks and
+// peaks.
 #pragma once
 
 #include <functional>
@@ -14,11 +15,13 @@ struct StageTimes {
   double forward = 0, input = 0, weight = 0;
 };
 
-/// Asks a schedule plugin for each device's list of actions and checks it: every F and B (or I and W) once, on the stage's
-/// device, in ascending micro-batch order per stage. Throws Error(SY_E_CONFIG) naming device, position and action.
-std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule, const std::vector<Stage>& stages,
-                                              int n_devices, int micro_batches, const std::vector<StageTimes>& times,
-                                              const std::vector<bool>& splits, bool forward_only);
+/// Asks a schedule plugin for each device's list of actions and checks it: every F and B (or I and W) once, on the
+/// stage's device, in ascending micro-batch order per stage. Throws Error(SY_E_CONFIG) naming device, position and
+/// action.
+std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule,
+                                              const std::vector<Stage>& stages, int n_devices, int micro_batches,
+                                              const std::vector<StageTimes>& times, const std::vector<bool>& splits,
+                                              bool forward_only);
 
 /// All edges of a placement. `shapes` are those of the largest micro-batch.
 std::vector<Edge> find_edges(const Model& model, const Shapes& shapes, const std::vector<Stage>& stages,
@@ -32,15 +35,15 @@ struct ProgramRun {
   std::vector<int> blocked;  // edges on which a device waits for room at the end of a deadlocked run
 };
 
-/// Runs programs as the engine will: an action takes all its inputs first, computes, then sends all its outputs, waiting for
-/// room on each edge. transfer: seconds of one tensor on an edge.
+/// Runs programs as the engine will: an action takes all its inputs first, computes, then sends all its outputs,
+/// waiting for room on each edge. transfer: seconds of one tensor on an edge.
 ProgramRun run_programs(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
                         const std::vector<Edge>& edges, const std::vector<StageTimes>& times,
                         const std::function<double(const Edge&)>& transfer);
 
-/// The smallest capacities from 1 (neighbours) and the distance in stages (skips) on under which the programs end. Throws
-/// Error(SY_E_CONFIG) with who waits for what when none do.
-void choose_capacities(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages, std::vector<Edge>& edges,
-                       int micro_batches);
+/// The smallest capacities from 1 (neighbours) and the distance in stages (skips) on under which the programs end.
+/// Throws Error(SY_E_CONFIG) with who waits for what when none do.
+void choose_capacities(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
+                       std::vector<Edge>& edges, int micro_batches);
 
 }  // namespace switchyard

@@ -15,8 +15,15 @@ class ProgramRunner {
   ProgramRunner(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
                 const std::vector<Edge>& edges, const std::vector<StageTimes>& times,
                 const std::function<double(const Edge&)>& transfer)
-      : programs_(programs), stages_(stages), edges_(edges), times_(times), devices_(programs.size()),
-        sent_(edges.size()), taken_(edges.size()), into_(stages.size()), out_of_(stages.size()) {
+      : programs_(programs),
+        stages_(stages),
+        edges_(edges),
+        times_(times),
+        devices_(programs.size()),
+        sent_(edges.size()),
+        taken_(edges.size()),
+        into_(stages.size()),
+        out_of_(stages.size()) {
     for (const Edge& e : edges) {
       into_[e.to].push_back(e.index);
       out_of_[e.from].push_back(e.index);
@@ -54,11 +61,16 @@ class ProgramRunner {
   double duration(const Action& a) const {
     const StageTimes& t = times_[a.stage];
     switch (a.kind) {
-      case SY_ACT_F: return t.forward;
-      case SY_ACT_B: return t.input + t.weight;
-      case SY_ACT_I: return t.input;
-      case SY_ACT_W: return t.weight;
-      case SY_ACT_R: return t.forward;
+      case SY_ACT_F:
+        return t.forward;
+      case SY_ACT_B:
+        return t.input + t.weight;
+      case SY_ACT_I:
+        return t.input;
+      case SY_ACT_W:
+        return t.weight;
+      case SY_ACT_R:
+        return t.forward;
     }
     return 0;
   }
@@ -117,8 +129,9 @@ class ProgramRunner {
       const int e = (device.computed ? out_of_ : into_)[a.stage][device.edges];
       if (device.computed) run.blocked.push_back(e);
       run.deadlock += (run.deadlock.empty() ? "" : "; ") + std::string("device ") + std::to_string(d) + " waits at " +
-                      action_text(a) + (device.computed ? " for room on the edge to stage " + std::to_string(edges_[e].to)
-                                                        : " for a tensor from stage " + std::to_string(edges_[e].from));
+                      action_text(a) +
+                      (device.computed ? " for room on the edge to stage " + std::to_string(edges_[e].to)
+                                       : " for a tensor from stage " + std::to_string(edges_[e].from));
     }
     return run;
   }

@@ -19,7 +19,8 @@ auto& find_at(const PluginChoice& choice, const std::string& key, Find find) {
 /// Sub-tables of plugins that are there but not chosen are checked, so that swapping needs one key; a sub-table of an
 /// unknown name is a mistake.
 template <class Api>
-void check_others(const PluginChoice& choice, const std::string& table, const char* kind, Registry& registry, const Api& (Registry::*find)(const std::string&)) {
+void check_others(const PluginChoice& choice, const std::string& table, const char* kind, Registry& registry,
+                  const Api& (Registry::*find)(const std::string&)) {
   ErrorList errors;
   for (const Value::Member& m : choice.options.table()) {
     if (m.key == choice.name) continue;
@@ -38,19 +39,23 @@ void check_others(const PluginChoice& choice, const std::string& table, const ch
 
 ChosenPolicy choose_policy(const Config& config, Registry& registry) {
   const PluginChoice& choice = config.placement.policy;
-  const sy_policy_api& api = find_at(choice, "placement.policy", [&](const std::string& n) -> const sy_policy_api& { return registry.policy(n); });
+  const sy_policy_api& api = find_at(choice, "placement.policy",
+                                     [&](const std::string& n) -> const sy_policy_api& { return registry.policy(n); });
   check_others(choice, "placement", SY_KIND_POLICY, registry, &Registry::policy);
   return ChosenPolicy(api, choice.table(choice.name), "placement." + choice.name + ".");
 }
 
 ChosenSchedule choose_schedule(const Config& config, Registry& registry) {
   const PluginChoice& choice = config.schedule.type;
-  const sy_schedule_api& api = find_at(choice, "schedule.type", [&](const std::string& n) -> const sy_schedule_api& { return registry.schedule(n); });
+  const sy_schedule_api& api = find_at(
+      choice, "schedule.type", [&](const std::string& n) -> const sy_schedule_api& { return registry.schedule(n); });
   check_others(choice, "schedule", SY_KIND_SCHEDULE, registry, &Registry::schedule);
   return ChosenSchedule(api, choice.table(choice.name), "schedule." + choice.name + ".");
 }
 
-ChosenSchedule forward_schedule(Registry& registry) { return ChosenSchedule(registry.schedule("forward"), Value(), "schedule.forward."); }
+ChosenSchedule forward_schedule(Registry& registry) {
+  return ChosenSchedule(registry.schedule("forward"), Value(), "schedule.forward.");
+}
 
 const std::vector<OptionSpec>& optimizer_core_options() {
   static const std::vector<OptionSpec> specs = [] {
@@ -88,7 +93,8 @@ OptimizerChoice choose_optimizer(const Config& config, Registry& registry) {
   const Options read = check_options(core, optimizer_core_options(), errors, "train.optimizer.");
   check_options(own, options_of(*api), errors, "train.optimizer.", core_keys);
   errors.raise();
-  OptimizerChoice choice{ChosenOptimizer(*api, own, "train.optimizer."), read.f64("lr"), read.str("decay") == "all", {}};
+  OptimizerChoice choice{
+      ChosenOptimizer(*api, own, "train.optimizer."), read.f64("lr"), read.str("decay") == "all", {}};
   for (uint32_t i = 0;; ++i) {
     const char* name = nullptr;
     sy_error* error = nullptr;

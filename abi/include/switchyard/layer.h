@@ -110,8 +110,8 @@ typedef struct sy_call {
   uint64_t seed;
   uint64_t layer_key;         /* sy_hash_name(full layer name), see random.h */
   double loss_weight;         /* loss layers: loss scale / valid targets of the whole step */
-  /* forward: in = inputs (lend), out = outputs, NULL slots: give. Tensors in `in` are read-only, and stay unchanged until
-   * the saved handle that needs them is gone; keep them with sy_host.tensor_keep.
+  /* forward: in = inputs (lend, contiguous), out = outputs, NULL slots: give (any strides). Tensors in `in` are read-only,
+   * and stay unchanged until the saved handle that needs them is gone; keep them with sy_host.tensor_keep.
    * backward: in = gradients of the outputs (NULL: none flows), out = gradients of the inputs, wanted where bit i of
    * `want` is set; never into other slots. backward_weight: both empty. */
   sy_tensor *const *in;
@@ -124,7 +124,8 @@ enum {
   SY_L_LOSS = 1u,           /* takes the batch's targets as its last input. TRAIN and EVAL give one output, fp32 [2]:
                                the sum of losses over valid targets, and the count of right classes (-1: not classes).
                                TRAIN's forward also makes its input and weight gradients, scaled by loss_weight; its
-                               backward (n_in = 0) hands over the input gradient. FORWARD gives the predictions. */
+                               backward (n_in = 0) hands over the input gradient. FORWARD gets no targets and gives
+                               the predictions. */
   SY_L_SPLIT_BACKWARD = 2u, /* backward_input and backward_weight exist; backward is one, then the other */
   SY_L_EXACT_MEMORY = 4u,   /* declared byte counts are exact */
   SY_L_CAPTURE_SAFE = 8u

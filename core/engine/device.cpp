@@ -1,0 +1,114 @@
+#include "engine/device.hpp"
+
+#include <utility>
+
+#include "config/size.hpp"
+#include "plugin/host.hpp"
+#include "plugin/options.hpp"
+
+namespace switchyard {
+
+OpenedBackend::OpenedBackend(const sy_backend_api& api) : api_(api) {
+  ErrorList errors;
+  const sy_config none = check_plugin_options(api, Value(), errors, "");
+  errors.raise();
+  call_plugin([&](sy_error** e) { return api.open(host_table(), &none, &backend_, e); });
+}
+
+OpenedBackend::~OpenedBackend() {
+  if (backend_) api_.close(backend_);
+}
+
+Block::Block(std::shared_ptr<OpenedBackend> backend, sy_device device, sy_origin* account, sy_stream* stream,
+             uint64_t bytes)
+    : backend_(std::move(backend)), device_(device), account_(account), stream_(stream), bytes_(bytes) {
+  call_plugin(
+      [&](sy_error** e) { return host_table()->charge(host_table()->self, account_, static_cast<int64_t>(bytes), e); });
+  try {
+    call_plugin([&](sy_error** e) {
+      return backend_->api().alloc(backend_->get(), device_, bytes > 0 ? bytes : 1, stream_, &memory_, e);
+    });
+  } catch (...) {
+    account_->charge(-static_cast<int64_t>(bytes));
+    throw;
+  }
+}
+
+Block::~Block() {
+  if (!memory_) return;
+  backend_->api().free(backend_->get(), device_, memory_, stream_);
+  account_->charge(-static_cast<int64_t>(bytes_));
+}
+
+void Block::swap(Block& o) noexcept {
+  std::swap(backend_, o.backend_);
+  std::swap(device_, o.device_);
+  std::swap(account_, o.account_);
+  std::swap(stream_, o.stream_);
+  std::swap(memory_, o.memory_);
+  std::swap(bytes_, o.bytes_);
+}
+
+Device::Device(const PlanDevice& plan, std::shared_ptr<OpenedBackend> backend)
+    : name_(plan.name),
+      id_(plan.device),
+      threads_(plan.threads),
+      backend_(std::move(backend)),
+      account_(make_account(plan.name, plan.budget)) {
+  call_plugin([&](sy_error** e) { return api().stream_new(backend_->get(), id_, &stream_, e); });
+}
+
+Device::~Device() { api().stream_free(backend_->get(), stream_); }
+
+void* Device::native_stream() const { return api().stream_native(backend_->get(), stream_); }
+
+Tensor Device::new_tensor(const Shape& shape, sy_dtype dtype) const {
+  const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * dtype.bits / 8;
+  auto* block = new Block(allocate(bytes));
+  const OwnedView view(block->data(), id_, dtype, shape);
+  return Tensor::adopt(wrap_tensor(view.get(), block, [](void* b) { delete static_cast<Block*>(b); }));
+}
+
+Tensor Device::copy(const sy_view& from) const {
+  Tensor t = new_tensor(shape_of(from), from.dtype);
+  copy_into(t.view(), from);
+  return t;
+}
+
+Tensor Device::contiguous(const Tensor& t) const { return is_contiguous(t.view()) ? t : copy(t.view()); }
+
+Tensor Device::cast(const Tensor& t, sy_dtype to) const {
+  if (same_dtype(t.view().dtype, to)) return t;
+  Tensor made = new_tensor(shape_of(t.view()), to);
+  cast_into(made.view(), contiguous(t).view());
+  return made;
+}
+
+void Device::copy_into(const sy_view& to, const sy_view& from) const {
+  call_plugin([&](sy_error** e) { return api().copy(backend_->get(), &to, &from, stream_, e); });
+}
+
+void Device::cast_into(const sy_view& to, const sy_view& from) const {
+  if (same_dtype(to.dtype, from.dtype)) return copy_into(to, from);
+  call_plugin([&](sy_error** e) { return api().cast(backend_->get(), &to, &from, stream_, e); });
+}
+
+void Device::accumulate(const sy_view& to, const sy_view& from) const {
+  call_plugin([&](sy_error** e) { return api().accumulate(backend_->get(), &to, &from, stream_, e); });
+}
+
+void Device::zero(const sy_view& to) const {
+  call_plugin([&](sy_error** e) { return api().fill_zero(backend_->get(), &to, stream_, e); });
+}
+
+void Device::wait() const {
+  call_plugin([&](sy_error** e) { return api().stream_sync(backend_->get(), stream_, e); });
+}
+
+Device::Current::Current(const Device& device) : device_(device) {
+  call_plugin([&](sy_error** e) { return device.api().enter(device.backend_->get(), device.id_, &token_, e); });
+}
+
+Device::Current::~Current() { device_.api().leave(device_.backend_->get(), token_); }
+
+}  // namespace switchyard

@@ -1,0 +1,190 @@
+#include "engine/pipe.hpp"
+
+#include <cstring>
+
+#include "base/dtype.hpp"
+#include "engine/pipe_impl.hpp"
+#include "model/initial.hpp"
+
+namespace switchyard {
+
+namespace {
+
+LossScale chosen_scale(const PrecisionConfig& precision) {
+  if (precision.type != "fp16") return LossScale::fixed(1);
+  return precision.loss_scale ? LossScale::fixed(*precision.loss_scale) : LossScale::dynamic();
+}
+
+}  // namespace
+
+Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model> m, Plan p)
+    : model(std::move(m)),
+      plan(std::move(p)),
+      seed(static_cast<uint64_t>(config.seed)),
+      stop_within(config.devices.stop_within),
+      forward_schedule(switchyard::forward_schedule(registry)),
+      loss_scale(chosen_scale(config.precision)),
+      failure([this] {
+        for (auto& c : channels) c->close();
+      }) {
+  if (config.precision.tf32) call_flags |= SY_CALL_TF32;
+  StorageOptions options;
+  options.gradient_dtype = config.precision.gradients == "bf16" ? dtype::bf16 : dtype::f32;
+  if (config.train) {
+    optimizer = choose_optimizer(config, registry);
+    options.states = static_cast<int>(optimizer->states.size());
+    options.decay_all = optimizer->decay_all;
+    clip_norm = config.train->clip_norm;
+    if (config.train->deterministic) call_flags |= SY_CALL_DETERMINISTIC;
+  }
+  open_devices();
+  for (const Edge& e : plan.edges) channels.push_back(std::make_unique<EdgeChannel>(e.capacity));
+  crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
+  allocate(options);
+  draw_initial_values();
+}
+
+Pipe::Impl::~Impl() = default;
+
+void Pipe::Impl::open_devices() {
+  std::map<const sy_backend_api*, std::shared_ptr<OpenedBackend>> opened;
+  for (const PlanDevice& d : plan.devices) {
+    if (!d.backend)
+      throw Error(SY_E_STATE, "device " + d.name + " is not on this machine; it can be planned for, not run on");
+    auto& backend = opened[d.backend];
+    if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend);
+    devices.push_back(std::make_unique<Device>(d, backend));
+  }
+}
+
+void Pipe::Impl::allocate(const StorageOptions& options) {
+  stored.resize(model->parameters().size());
+  storage.resize(devices.size());
+  std::vector<int> device_of_layer;
+  for (std::size_t l = 0; l < model->layers().size(); ++l)
+    device_of_layer.push_back(plan.device_of_layer(static_cast<int>(l)));
+  on_all([&](int d) {
+    storage[d] = std::make_unique<DeviceStorage>(*devices[d], d, *model, device_of_layer, options, stored);
+  });
+  for (const Stage& s : plan.stages)
+    stages.push_back(std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], channels));
+  on_all([&](int d) {
+    for (const Stage& s : plan.stages)
+      if (s.device == d) stages[s.index]->bind(stored);
+  });
+}
+
+void Pipe::Impl::draw_initial_values() {
+  std::vector<float> drawn;
+  std::vector<std::byte> converted;
+  for (const Parameter& p : model->parameters()) {
+    if (p.is_tied() || p.kind == SY_ACCUMULATOR) continue;
+    drawn.resize(static_cast<std::size_t>(p.count()));
+    draw_initial(Distribution::parse(p.init), seed, p.name, drawn);
+    const Stored& s = stored[p.index];
+    const OwnedView& to = s.trained ? s.master : s.value;
+    const sy_dtype type = to.get().dtype;
+    converted.resize(drawn.size() * type.bits / 8);
+    if (is_float(type)) {
+      convert(drawn.data(), dtype::f32, converted.data(), type, drawn.size());
+    } else {
+      std::memset(converted.data(), 0, converted.size());  // counters and the like begin at zero
+    }
+    devices[s.device]->copy_into(to.get(), OwnedView(converted.data(), {SY_DEVICE_CPU, 0}, type, p.shape).get());
+    devices[s.device]->wait();
+  }
+}
+
+void Pipe::Impl::check_usable() const {
+  if (!poisoned) return;
+  throw Error(SY_E_STATE, std::string("the pipe cannot be used any more; its first failure was: ") + poisoned->what());
+}
+
+Pipe::Pipe(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Pipe::~Pipe() {
+  if (impl_ && !impl_->crew->idle())
+    static_cast<void>(impl_.release());  // a thread hangs inside a layer: its memory must outlive it
+}
+
+std::unique_ptr<Pipe> Pipe::build(const Config& config, Registry& registry, std::unique_ptr<Model> model, Plan plan) {
+  std::unique_ptr<Pipe> pipe(new Pipe(std::make_unique<Impl>(config, registry, std::move(model), std::move(plan))));
+  pipe->values_changed();
+  return pipe;
+}
+
+Model& Pipe::model() { return *impl_->model; }
+const Plan& Pipe::plan() const { return impl_->plan; }
+LossScale& Pipe::loss_scale() { return impl_->loss_scale; }
+int64_t Pipe::applied_steps() const { return impl_->applied; }
+void Pipe::set_applied_steps(int64_t n) { impl_->applied = n; }
+
+std::vector<DevicePeak> Pipe::peaks() const {
+  std::vector<DevicePeak> all;
+  for (std::size_t d = 0; d < impl_->devices.size(); ++d)
+    all.push_back({impl_->devices[d]->name(), impl_->plan.memory[d].peak(),
+                   static_cast<uint64_t>(impl_->devices[d]->account()->peak.load())});
+  return all;
+}
+
+void Pipe::cancel() { impl_->failure.set(Error(SY_E_CANCELLED, "the step was cancelled")); }
+
+namespace {
+
+const OwnedView& stored_view(const std::vector<Stored>& all, const Model& model, const TensorName& which) {
+  const Parameter& p = model.parameters().at(which.parameter);
+  const Stored& s = all[p.is_tied() ? p.owner : which.parameter];
+  if (which.state >= 0) return s.states.at(which.state);
+  return s.trained ? s.master : s.value;
+}
+
+}  // namespace
+
+sy_dtype Pipe::stored_dtype(const TensorName& which) const {
+  return stored_view(impl_->stored, *impl_->model, which).get().dtype;
+}
+
+void Pipe::read(const TensorName& which, std::span<std::byte> to) const {
+  const sy_view& from = stored_view(impl_->stored, *impl_->model, which).get();
+  if (to.size() != byte_count(from))
+    throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(from)) + " bytes, and room for " +
+                                   std::to_string(to.size()));
+  const Parameter& p = impl_->model->parameters()[which.parameter];
+  const Device& device = *impl_->devices[impl_->stored[p.is_tied() ? p.owner : p.index].device];
+  device.copy_into(OwnedView(to.data(), {SY_DEVICE_CPU, 0}, from.dtype, shape_of(from)).get(), from);
+  device.wait();
+}
+
+void Pipe::write(const TensorName& which, std::span<const std::byte> from) {
+  const sy_view& to = stored_view(impl_->stored, *impl_->model, which).get();
+  if (from.size() != byte_count(to))
+    throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(to)) + " bytes, and content of " +
+                                   std::to_string(from.size()));
+  const Parameter& p = impl_->model->parameters()[which.parameter];
+  const Device& device = *impl_->devices[impl_->stored[p.is_tied() ? p.owner : p.index].device];
+  device.copy_into(to,
+                   OwnedView(const_cast<std::byte*>(from.data()), {SY_DEVICE_CPU, 0}, to.dtype, shape_of(to)).get());
+  device.wait();
+}
+
+void Pipe::read_gradient(int parameter, std::span<float> to) const {
+  const Parameter& p = impl_->model->parameters().at(parameter);
+  const Stored& s = impl_->stored[p.is_tied() ? p.owner : p.index];
+  if (!s.gradient) throw Error(SY_E_NOT_FOUND, "'" + p.name + "' is not trained");
+  const Device& device = *impl_->devices[s.device];
+  const Tensor as_fp32 = device.cast(device.copy(s.gradient->get()), dtype::f32);
+  device.copy_into(OwnedView(to.data(), {SY_DEVICE_CPU, 0}, dtype::f32, p.shape).get(), as_fp32.view());
+  device.wait();
+}
+
+void Pipe::values_changed() {
+  Impl& i = *impl_;
+  ++i.param_version;
+  i.on_all([&](int d) {
+    for (const Stored& s : i.stored)
+      if (s.device == d && s.trained) i.devices[d]->cast_into(s.value.get(), s.master.get());
+  });
+  i.on_all([&](int d) { i.share_tied(d); });
+}
+
+}  // namespace switchyard

@@ -1,0 +1,98 @@
+// Carries out the actions of one stage on one device: forward and backward of its layers for one micro-batch at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/source.hpp"
+#include "engine/channel.hpp"
+#include "engine/device.hpp"
+#include "engine/storage.hpp"
+#include "model/model.hpp"
+#include "plan/plan.hpp"
+
+namespace switchyard {
+
+/// What travels on an edge: the sender's tensor; the taker copies it to its own device.
+using EdgeChannel = Channel<Tensor>;
+
+/// One micro-batch of a step, counted over all passes.
+struct MicroBatchInput {
+  int number = 0;
+  RowRange rows;  // within the step's samples
+  const Shapes* shapes = nullptr;
+};
+
+/// What one step (or evaluation, or forward) is about; lent to all stages while it runs.
+struct StepContext {
+  uint32_t kind = SY_TRAIN;
+  uint32_t flags = 0;  // SY_CALL_LAST_POSITION
+  uint64_t step = 0;
+  uint64_t seed = 0;
+  uint32_t param_version = 0;
+  int64_t batch_rows = 0;
+  double loss_weight = 0;
+  const HostTensor* inputs = nullptr;
+  const HostTensor* targets = nullptr;  // NULL in FORWARD
+  std::vector<MicroBatchInput> micro_batches;
+  std::vector<Tensor> results;  // of the loss layer, per micro-batch: each written by one stage thread
+};
+
+class StageRunner {
+ public:
+  /// Everything is lent for the runner's life. `channels` holds one channel per edge of the plan.
+  StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
+              std::vector<std::unique_ptr<EdgeChannel>>& channels);
+  ~StageRunner();
+  StageRunner(const StageRunner&) = delete;
+  StageRunner& operator=(const StageRunner&) = delete;
+
+  /// Hands every layer its views. [stage]
+  void bind(const std::vector<Stored>& stored);
+  /// One action. Throws Error with notes, or Stopped. [stage]
+  void run(const Action& action, StepContext& context, int micro_batch);
+  /// The finish of layers that have one. [stage]
+  void finish(const StepContext& context);
+  /// Frees whatever a broken step left. No thread may be inside. [ctl]
+  void abandon();
+
+ private:
+  struct LocalLayer;
+  struct EdgePort;
+  struct MicroBatch;
+
+  void compile_values(const Plan& plan);
+  void compile_gradients(const Plan& plan);
+  int value_number(int layer, int output);
+  int gradient_number(int layer, int slot);
+
+  void forward(StepContext& context, int micro_batch);
+  void backward(StepContext& context, int micro_batch, bool input_only);
+  void backward_weight(StepContext& context, int micro_batch);
+  void receive(const StepContext& context, MicroBatch& m);
+  Tensor batch_tensor(const StepContext& context, const MicroBatchInput& input, bool targets);
+  void forward_layer(LocalLayer& layer, StepContext& context, MicroBatch& m);
+  std::vector<Tensor> call_forward(LocalLayer& layer, const StepContext& context, MicroBatch& m,
+                                   const std::vector<Tensor>& inputs, uint32_t flags);
+  void backward_layer(LocalLayer& layer, const StepContext& context, MicroBatch& m, bool input_only);
+  Tensor gather_gradient(LocalLayer& layer, std::size_t output, MicroBatch& m);
+  void call_backward(LocalLayer& layer, const StepContext& context, MicroBatch& m, const std::vector<Tensor>& gradients,
+                     bool input_only);
+  void check_output(const LocalLayer& local, const Port& expected, const Tensor& given, std::size_t output,
+                    const StepContext& context) const;
+  std::vector<Tensor> seen_inputs(const LocalLayer& layer, const std::vector<Tensor>& values) const;
+  MicroBatch& micro_batch(int number);
+
+  const Model& model_;
+  const Stage stage_;
+  const Device& device_;
+  std::vector<std::unique_ptr<EdgeChannel>>& channels_;
+  std::vector<LocalLayer> layers_;
+  std::vector<std::pair<int, int>> values_;     // number -> layer (or -1), output
+  std::vector<int> forward_uses_;               // of each value within the stage, sends included
+  std::vector<std::pair<int, int>> gradients_;  // number -> using layer, slot
+  std::vector<EdgePort> in_, out_, gradients_in_, gradients_out_;
+  std::vector<std::unique_ptr<MicroBatch>> in_flight_;
+};
+
+}  // namespace switchyard
