@@ -1,4 +1,6 @@
 // [placement], [schedule] and [precision].
+#include <algorithm>
+
 #include "config/reading.hpp"
 
 namespace switchyard {
@@ -6,12 +8,15 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// Members that are tables of options of plugins go to `tables`, the others stay.
-Value split_off_tables(const Value& table, Value& tables) {
+/// Members that are tables of options of plugins go to `tables`; the core's own keys and what is no table stay.
+Value split_off_tables(const std::string& name, const Value& table, Value& tables) {
   Value rest;
   rest.place = table.place;
-  for (const Value::Member& member : table.table())
-    (member.value.is(Kind::table) ? tables : rest).table().push_back(member);
+  const auto& own = core_table(name).options;
+  for (const Value::Member& member : table.table()) {
+    bool core = std::any_of(own.begin(), own.end(), [&](const OptionSpec& spec) { return spec.key == member.key; });
+    (!core && member.value.is(Kind::table) ? tables : rest).table().push_back(member);
+  }
   return rest;
 }
 
@@ -82,7 +87,7 @@ const Value& PluginChoice::table(const std::string& of) const {
 Value read_placement(Reading& reading, const Value& table) {
   PlacementConfig& placement = reading.config.placement;
   Value tables;
-  Options options = reading.check("placement", split_off_tables(table, tables));
+  Options options = reading.check("placement", split_off_tables("placement", table, tables));
   placement.policy.name = options.str("policy");
   placement.policy.place = options.place("policy");
   Value shown = options.table();
@@ -101,7 +106,7 @@ Value read_placement(Reading& reading, const Value& table) {
 Value read_schedule(Reading& reading, const Value& table) {
   ScheduleConfig& schedule = reading.config.schedule;
   Value tables, file;
-  Value rest = split_off_tables(table, tables);
+  Value rest = split_off_tables("schedule", table, tables);
   read_schedule_file(reading, rest, tables, file);
   Options options = reading.check("schedule", rest);
   schedule.type.name = options.str("type");

@@ -107,7 +107,7 @@ std::string print_size(std::int64_t bytes) {
     amount /= 1024;
     ++unit;
   }
-  bool fraction = unit > 0 && std::fabs(amount) < 9.95 && amount != std::floor(amount);
+  bool fraction = unit > 0 && std::fabs(amount) < 9.95 && std::fmod(std::round(amount * 10), 10) != 0;
   char text[64];
   std::snprintf(text, sizeof text, fraction ? "%.1f %s" : "%.0f %s", amount, names[unit]);
   return text;

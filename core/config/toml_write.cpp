@@ -40,7 +40,11 @@ std::string real_text(double value) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[64];
   std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+  std::size_t exponent = text.find('e');
+  if (exponent == std::string::npos) return text.find('.') == std::string::npos ? text + ".0" : text;
+  // 1e-08 and 1e+22 as people write them: 1e-8, 1e22.
+  std::size_t digits = text[exponent + 1] == '-' ? exponent + 2 : exponent + 1;
+  return text.erase(digits, text.find_first_not_of("+0", digits) - digits);
 }
 
 bool is_section(const Value& value) {
