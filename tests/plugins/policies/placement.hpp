@@ -1,0 +1,214 @@
+// Layers and devices for tests of policies, and a judgement of placements that counts what the core counts: parameters,
+// gradients, states, activations times micro-batches in flight, logits, edges.
+#pragma once
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/fake_host.hpp"
+
+struct TestLayer {
+  std::string name;
+  int32_t pin = -1;
+  std::vector<int32_t> inputs{};  // empty: the layer before
+  uint64_t weights = 0, grads = 0, states = 0, saved = 0, outputs = 0, workspace = 0;
+  double flops = 1;
+  bool keeps_input = false;
+};
+
+struct Answer {
+  sy_rc code = SY_OK;
+  std::string text;  // of the error, or why
+  std::vector<int32_t> stage_of_layer, device_of_stage;
+  std::vector<int64_t> sizes() const {
+    std::vector<int64_t> all(device_of_stage.size(), 0);
+    for (const int32_t s : stage_of_layer) ++all[static_cast<std::size_t>(s)];
+    return all;
+  }
+  /// "0 0 1 0": the device of each layer
+  std::string devices() const {
+    std::string all;
+    for (const int32_t s : stage_of_layer)
+      all += (all.empty() ? "" : " ") + std::to_string(device_of_stage[static_cast<std::size_t>(s)]);
+    return all;
+  }
+};
+
+class World {
+ public:
+  std::vector<TestLayer> layers;
+  std::vector<uint64_t> budgets;
+  uint32_t micro_batches = 4, max_stages = 0;
+  bool gpipe = false;
+  int evaluations = 0;
+
+  /// Layers NAME.0 .. NAME.(n-1), all alike.
+  static World equal(int64_t n, std::size_t devices) {
+    World w;
+    for (int64_t i = 0; i < n; ++i)
+      w.layers.push_back({"h." + std::to_string(i), -1, {}, 100, 100, 200, 50, 10, 5, 1, false});
+    w.budgets.assign(devices, UINT64_MAX);
+    return w;
+  }
+  static World named(const std::vector<std::string>& names, std::size_t devices) {
+    World w = equal(0, devices);
+    for (const std::string& n : names) w.layers.push_back({n});
+    return w;
+  }
+
+  struct Judgement {
+    std::vector<uint64_t> peak;
+    int32_t misfit = -1;
+    uint64_t missing = 0;
+    double seconds = 0;
+    double ratio = 0;  // largest peak / budget
+  };
+  Judgement judge(const std::vector<int32_t>& stage_of_layer, const std::vector<int32_t>& device_of_stage) const {
+    Judgement j;
+    j.peak.assign(budgets.size(), 0);
+    const std::size_t stages = device_of_stage.size();
+    std::vector<double> busy(budgets.size(), 0);
+    std::vector<uint64_t> spike(budgets.size(), 0);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const TestLayer& l = layers[i];
+      const auto s = static_cast<std::size_t>(stage_of_layer[i]);
+      const auto d = static_cast<std::size_t>(device_of_stage[s]);
+      const uint64_t flight = gpipe ? micro_batches : std::min<uint64_t>(stages - s, micro_batches);
+      uint64_t bytes = l.weights + l.grads + l.states + l.saved * flight;
+      for (const int32_t from : inputs(i)) {
+        if (from < 0) continue;
+        const auto f = static_cast<std::size_t>(from);
+        const bool crosses = stage_of_layer[f] != stage_of_layer[i];
+        if (crosses || l.keeps_input) bytes += layers[f].outputs * flight;
+        if (crosses) bytes += layers[f].outputs * static_cast<uint64_t>(stage_of_layer[i] - stage_of_layer[f]);
+      }
+      j.peak[d] += bytes;
+      spike[d] = std::max(spike[d], l.workspace + l.outputs);
+      busy[d] += l.flops;
+      const uint64_t now = j.peak[d] + spike[d];
+      if (j.misfit < 0 && now > budgets[d]) j.misfit = static_cast<int32_t>(i);
+    }
+    uint64_t largest = 0;
+    for (const uint64_t b : budgets) largest = b == UINT64_MAX ? largest : std::max(largest, b);
+    for (std::size_t d = 0; d < budgets.size(); ++d) {
+      j.peak[d] += spike[d];
+      if (j.peak[d] > budgets[d]) j.missing = std::max(j.missing, j.peak[d] - budgets[d]);
+      const double budget = static_cast<double>(budgets[d] == UINT64_MAX ? std::max<uint64_t>(largest, 1) : budgets[d]);
+      j.ratio = std::max(j.ratio, static_cast<double>(j.peak[d]) / budget);
+      j.seconds = std::max(j.seconds, busy[d]);
+    }
+    return j;
+  }
+  Judgement judge(const Answer& a) const { return judge(a.stage_of_layer, a.device_of_stage); }
+
+  Answer place(const std::string& policy, std::map<std::string, std::string> options = {});
+
+ private:
+  std::vector<int32_t> inputs(std::size_t i) const {
+    return layers[i].inputs.empty() ? std::vector<int32_t>{static_cast<int32_t>(i) - 1} : layers[i].inputs;
+  }
+  static sy_rc evaluate(void* self, const sy_candidate* c, sy_evaluation* out, sy_error**) {
+    auto* w = static_cast<World*>(self);
+    ++w->evaluations;
+    const auto n = static_cast<std::ptrdiff_t>(w->layers.size());
+    const Judgement j =
+        w->judge({c->stage_of_layer, c->stage_of_layer + n}, {c->device_of_stage, c->device_of_stage + c->n_stages});
+    out->misfit_layer = j.misfit;
+    out->misfit_bytes = j.missing;
+    out->step_s = j.seconds;
+    if (out->peak_bytes) std::copy(j.peak.begin(), j.peak.end(), out->peak_bytes);
+    return SY_OK;
+  }
+  static sy_rc match(void* self, const char* pattern, uint8_t* hit, sy_error** err) {
+    const auto* w = static_cast<const World*>(self);
+    bool any = false;
+    for (std::size_t i = 0; i < w->layers.size(); ++i) {
+      const std::string& name = w->layers[i].name;
+      const bool matches = fnmatch(pattern, name.c_str(), 0) == 0 || name.rfind(std::string(pattern) + ".", 0) == 0;
+      if (matches) hit[i] = 1, any = true;
+    }
+    return any ? SY_OK : fake::fail(nullptr, err, SY_E_CONFIG, "no layer");
+  }
+};
+
+inline Answer World::place(const std::string& policy, std::map<std::string, std::string> options) {
+  std::vector<sy_cost> costs(layers.size());
+  std::vector<sy_place_layer> place_layers(layers.size());
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<std::vector<uint64_t>> source_bytes;
+  std::vector<const sy_place_layer*> layer_pointers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const TestLayer& l = layers[i];
+    sources.push_back(inputs(i));
+    source_bytes.emplace_back();
+    for (const int32_t f : sources.back())
+      source_bytes.back().push_back(f < 0 ? 8 : layers[static_cast<std::size_t>(f)].outputs);
+    costs[i].size = sizeof(sy_cost);
+    costs[i].flops_forward = l.flops, costs[i].flops_input = l.flops, costs[i].flops_weight = l.flops;
+    costs[i].bytes_saved = l.saved, costs[i].bytes_workspace = l.workspace;
+    costs[i].keep_in = l.keeps_input ? 1 : 0;
+    sy_place_layer& p = place_layers[i];
+    p = {sizeof p,
+         l.pin,
+         -1,
+         static_cast<uint32_t>(sources[i].size()),
+         nullptr,
+         nullptr,
+         l.name.c_str(),
+         "test",
+         &costs[i],
+         l.weights,
+         l.grads,
+         l.states,
+         l.outputs};
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    place_layers[i].inputs = sources[i].data();
+    place_layers[i].input_bytes = source_bytes[i].data();
+    layer_pointers.push_back(&place_layers[i]);
+  }
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < budgets.size(); ++d) names.push_back("cpu:" + std::to_string(d));
+  std::vector<sy_place_device> devices(budgets.size());
+  std::vector<const sy_place_device*> device_pointers;
+  for (std::size_t d = 0; d < budgets.size(); ++d) {
+    devices[d] = {sizeof(sy_place_device), 0, {SY_DEVICE_CPU, static_cast<int32_t>(d)}, budgets[d], 1,
+                  names[d].c_str()};
+    device_pointers.push_back(&devices[d]);
+  }
+  const std::vector<double> links(budgets.size() * budgets.size(), 1e9);
+  sy_place in{};
+  in.size = sizeof in;
+  in.n_layers = static_cast<uint32_t>(layers.size());
+  in.n_devices = static_cast<uint32_t>(budgets.size());
+  in.max_stages = max_stages, in.micro_batches = micro_batches;
+  in.layers = layer_pointers.data(), in.devices = device_pointers.data();
+  in.bytes_per_s = in.latency_s = links.data();
+  in.self = this, in.evaluate = evaluate, in.match = match;
+
+  const auto& api =
+      fake::table<sy_policy_api>(fake::plugin("plugins/sy-policy-" + policy + ".so"), SY_KIND_POLICY, policy);
+  const sy_config table = fake::config(api, std::move(options));
+  Answer a;
+  sy_policy* p = nullptr;
+  sy_error* err = nullptr;
+  a.code = api.create(fake::host(), &table, &p, &err);
+  if (a.code == SY_OK) {
+    a.stage_of_layer.assign(layers.size(), -7);
+    a.device_of_stage.assign(layers.size(), -7);
+    std::vector<uint8_t> recompute(layers.size(), 0);
+    sy_text why;
+    sy_placed out{sizeof out, 0, a.stage_of_layer.data(), a.device_of_stage.data(), recompute.data(), &why};
+    a.code = api.place(p, &in, &out, &err);
+    a.device_of_stage.resize(out.n_stages);
+    a.text = why.text;
+    api.destroy(p);
+  }
+  if (err != nullptr) a.text = fake::taken(err).second;
+  return a;
+}
