@@ -1,0 +1,117 @@
+// The plan as data for other programs; README.md describes every key.
+#include <nlohmann/json.hpp>
+
+#include "plan/layer_list.hpp"
+#include "plan/plan.hpp"
+
+namespace switchyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* kind_letter(uint32_t kind) {
+  static const char* const letters[] = {"?", "F", "B", "I", "W", "R"};
+  return kind < 6 ? letters[kind] : letters[0];
+}
+
+const char* path_of(const Plan& plan, const Edge& e) {
+  if (e.capacity == 0) return "none";
+  const int from = plan.devices[plan.stages[e.from].device].device.type,
+            to = plan.devices[plan.stages[e.to].device].device.type;
+  if (from != to) return "host";
+  return from == SY_DEVICE_CUDA ? "peer" : "memory";
+}
+
+Json memory_json(const DeviceMemory& m) {
+  return {{"weights", m.weights},         {"masters", m.masters},     {"gradients", m.gradients}, {"states", m.states},
+          {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()}};
+}
+
+Json device_json(const Plan& plan, const Model& model, int d) {
+  const PlanDevice& device = plan.devices[d];
+  Json json = {{"index", d}, {"name", device.name}, {"replica", 0}, {"shard", 0}, {"threads", device.threads}};
+  if (!device.maker_name.empty()) json["maker_name"] = device.maker_name;
+  if (!device.bus_id.empty()) json["bus_id"] = device.bus_id;
+  if (device.budget != no_budget) json["budget"] = device.budget;
+  if (device.flops > 0) json["flops"] = device.flops;
+  json["stages"] = Json::array();
+  for (const Stage& s : plan.stages)
+    if (s.device == d) json["stages"].push_back(s.index);
+  json["layers"] = layers_of_device(plan, model, d);
+  json["memory"] = memory_json(plan.memory[d]);
+  json["program"] = Json::array();
+  for (const Action& a : plan.train[d]) json["program"].push_back({kind_letter(a.kind), a.stage, a.micro_batch});
+  return json;
+}
+
+Json stage_json(const Plan& plan, const Model& model, const Stage& s) {
+  Json json = {{"index", s.index}, {"device", plan.devices[s.device].name}, {"layers", Json::array()}};
+  for (int l = s.first; l <= s.last; ++l) json["layers"].push_back(model.layers()[l].name);
+  return json;
+}
+
+Json layer_json(const Plan& plan, const Layer& layer) {
+  return {{"index", layer.index},
+          {"name", layer.name},
+          {"type", layer.type},
+          {"stage", plan.stage_of_layer[layer.index]},
+          {"device", plan.devices[plan.device_of_layer(layer.index)].name},
+          {"recompute", static_cast<bool>(plan.recompute[layer.index])}};
+}
+
+Json edge_json(const Plan& plan, const Model& model, const Edge& e) {
+  Json json = {{"index", e.index},
+               {"direction", e.backward ? "backward" : "forward"},
+               {"layer", model.layers()[e.layer].name},
+               {"output", e.output}};
+  if (e.backward) json["use"] = {{"layer", model.layers()[e.use.layer].name}, {"input", e.use.slot}};
+  json["from"] = e.from;
+  json["to"] = e.to;
+  json["bytes"] = e.bytes;
+  json["capacity"] = e.capacity;
+  json["path"] = path_of(plan, e);
+  return json;
+}
+
+Json transfers_json(const Plan& plan) {
+  uint64_t forward = 0, backward = 0;
+  for (const Edge& e : plan.edges)
+    if (e.capacity > 0) (e.backward ? backward : forward) += e.bytes;
+  return {{"forward", hand_overs(plan, false)},
+          {"backward", hand_overs(plan, true)},
+          {"forward_bytes", forward},
+          {"backward_bytes", backward}};
+}
+
+Json micro_batches_json(const Plan& plan) {
+  Json rows = Json::array();
+  for (const RowRange& r : plan.rows) rows.push_back(r.count);
+  return {{"count", plan.micro_batches}, {"rows", rows}, {"passes", plan.accumulate}};
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan, const Model& model) {
+  Json json = {{"format", 1},
+               {"parameters", model.weight_count()},
+               {"policy", plan.policy},
+               {"schedule", plan.schedule},
+               {"why", plan.why},
+               {"batch", plan.batch},
+               {"micro_batches", micro_batches_json(plan)},
+               {"optimizer_states", plan.state_names}};
+  for (const char* list : {"devices", "stages", "layers", "edges"}) json[list] = Json::array();
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    json["devices"].push_back(device_json(plan, model, static_cast<int>(d)));
+  for (const Stage& s : plan.stages) json["stages"].push_back(stage_json(plan, model, s));
+  for (const Layer& layer : model.layers()) json["layers"].push_back(layer_json(plan, layer));
+  for (const Edge& e : plan.edges) json["edges"].push_back(edge_json(plan, model, e));
+  json["transfers"] = transfers_json(plan);
+  json["prediction"] = {{"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}};
+  json["warnings"] = plan.warnings;
+  json["notes"] = plan.notes;
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace switchyard

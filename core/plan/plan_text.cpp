@@ -1,0 +1,132 @@
+// The plan as a person reads it.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "config/size.hpp"
+#include "plan/layer_list.hpp"
+#include "plan/plan.hpp"
+#include "report/progress.hpp"
+#include "report/table.hpp"
+
+namespace switchyard {
+
+namespace {
+
+std::string bytes(uint64_t n) {
+  return n == 0 ? "-" : print_size(static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX)));
+}
+
+std::string plural(int64_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string micro_batches(int n) { return std::to_string(n) + (n == 1 ? " micro-batch" : " micro-batches"); }
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string seconds_text(double s) {
+  const double value = s < 1e-3 ? s * 1e6 : s < 1 ? s * 1e3 : s;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", value < 9.95 ? 1 : 0, value, s < 1e-3 ? "us" : s < 1 ? "ms" : "s");
+  return text;
+}
+
+/// "4 micro-batches of 2 x 1024"; sizes that differ: "3 micro-batches of 2 to 3 x 16".
+std::string micro_batch_text(const Plan& plan, const Model& model) {
+  std::string text = micro_batches(plan.micro_batches);
+  if (plan.rows.empty()) return text;
+  text += " of ";
+  if (plan.rows.back().count != plan.rows[0].count) text += std::to_string(plan.rows.back().count) + " to ";
+  text += std::to_string(plan.rows[0].count);
+  for (const int64_t n : model.batch().input_shape) text += " x " + std::to_string(n);
+  if (plan.accumulate > 1) text += ", " + std::to_string(plan.accumulate) + " passes a step";
+  return text;
+}
+
+std::string header(const Plan& plan, const Model& model) {
+  return count_text(static_cast<double>(model.weight_count())) + " parameters, " +
+         plural(static_cast<int64_t>(model.layers().size()), "layer") + ", " +
+         plural(static_cast<int64_t>(plan.stages.size()), "stage") + ", " +
+         plural(static_cast<int64_t>(plan.devices.size()), "device") + "; " + plan.policy +
+         (plan.policy.empty() ? "" : ", ") + plan.schedule + ", " + micro_batch_text(plan, model) + "\n";
+}
+
+std::string device_table(const Plan& plan, const Model& model) {
+  const bool masters =
+      std::any_of(plan.memory.begin(), plan.memory.end(), [](const DeviceMemory& m) { return m.masters > 0; });
+  std::vector<std::string> names = {"device", "layers", "weights"};
+  if (masters) names.push_back("fp32 copies");
+  for (const char* name : {"gradients", "optimizer", "activations", "in flight", "peak", "of budget", "idle"})
+    names.push_back(name);
+  std::vector<Align> columns(names.size(), Align::right);
+  columns[0] = columns[1] = Align::left;
+  Table table(columns, names);
+  for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+    const DeviceMemory& m = plan.memory[d];
+    const PlanDevice& device = plan.devices[d];
+    std::vector<std::string> row = {device.name, layers_of_device(plan, model, static_cast<int>(d)), bytes(m.weights)};
+    if (row[1].empty()) row[1] = "-";
+    if (masters) row.push_back(bytes(m.masters));
+    for (const uint64_t n : {m.gradients, m.states, m.activations, m.in_flight, m.peak()}) row.push_back(bytes(n));
+    row.push_back(device.budget == no_budget ? "-" : bytes(device.budget));
+    row.push_back(d < plan.prediction.idle.size() ? percent(plan.prediction.idle[d]) : "-");
+    table.add(row);
+  }
+  return table.text();
+}
+
+/// How tensors get from one device to another.
+std::string path_text(const Plan& plan) {
+  bool cuda_pair = false, mixed = false;
+  for (const Edge& e : plan.edges) {
+    if (e.capacity == 0) continue;
+    const int from = plan.devices[plan.stages[e.from].device].device.type,
+              to = plan.devices[plan.stages[e.to].device].device.type;
+    cuda_pair = cuda_pair || (from == SY_DEVICE_CUDA && to == SY_DEVICE_CUDA);
+    mixed = mixed || from != to;
+  }
+  if (cuda_pair)
+    return mixed ? "between GPUs peer to peer where the driver allows it, else through the host"
+                 : "peer to peer where the driver allows it, else through the host";
+  return mixed ? "through pinned host memory" : "copied in memory";
+}
+
+std::string edges_text(const Plan& plan) {
+  const int forward = hand_overs(plan, false), back = hand_overs(plan, true);
+  if (forward + back == 0) return "edges   none: nothing travels between devices\n";
+  uint64_t least = UINT64_MAX, most = 0;
+  for (const Edge& e : plan.edges)
+    if (e.capacity > 0) least = std::min(least, e.bytes), most = std::max(most, e.bytes);
+  return "edges   " + std::to_string(forward) + " forward, " + std::to_string(back) + " back for each micro-batch, " +
+         (least == most ? "" : bytes(least) + " to ") + bytes(most) + " each, " + path_text(plan) + "\n";
+}
+
+/// (s-1)/(m+s-1) is exact for equal stages with a device each, under gpipe and 1f1b.
+std::string bubble_text(const Plan& plan) {
+  const auto s = static_cast<double>(plan.stages.size()), m = static_cast<double>(plan.micro_batches);
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    if (returns_to(plan, static_cast<int>(d)) > 0) return "";
+  if (plan.stages.size() < 2 || (plan.schedule != "gpipe" && plan.schedule != "1f1b")) return "";
+  return "bubble  " + percent((s - 1) / (m + s - 1)) + " of equal stages: (s-1)/(m+s-1) with " +
+         std::to_string(plan.stages.size()) + " stages and " + micro_batches(plan.micro_batches) + "\n";
+}
+
+std::string step_text(const Plan& plan) {
+  const bool assumed =
+      std::any_of(plan.devices.begin(), plan.devices.end(), [](const PlanDevice& d) { return d.flops <= 0; });
+  std::string text = "step    " + seconds_text(plan.prediction.step_s) + " predicted";
+  if (assumed) text += ", assuming 50 GFLOP/s for each device and 10 GB/s between them";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan, const Model& model) {
+  std::string text =
+      header(plan, model) + device_table(plan, model) + edges_text(plan) + step_text(plan) + bubble_text(plan);
+  if (!plan.why.empty()) text += "why: " + plan.why + "\n";
+  for (const std::string& w : plan.warnings) text += "warning: " + w + "\n";
+  for (const std::string& n : plan.notes) text += "note: " + n + "\n";
+  return text;
+}
+
+}  // namespace switchyard

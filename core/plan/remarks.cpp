@@ -1,0 +1,167 @@
+#include "plan/remarks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "config/size.hpp"
+#include "plan/layer_list.hpp"
+#include "plan/memory.hpp"
+
+namespace switchyard {
+
+namespace {
+
+std::string size_text(uint64_t bytes) { return print_size(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX))); }
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string milliseconds(double s) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g ms", s * 1e3);
+  return text;
+}
+
+std::string times(double factor) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f x", factor);
+  return text;
+}
+
+int devices_in_use(const Plan& plan) {
+  int n = 0;
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    n += std::any_of(plan.stages.begin(), plan.stages.end(),
+                     [&](const Stage& s) { return s.device == static_cast<int>(d); });
+  return n;
+}
+
+void warn_of_few_micro_batches(Plan& plan) {
+  const int stages = static_cast<int>(plan.stages.size());
+  if (plan.micro_batches >= stages || devices_in_use(plan) < 2) return;
+  const auto bubble = [&](int64_t m) { return percent((stages - 1.0) / (static_cast<double>(m) + stages - 1.0)); };
+  const int64_t rows = plan.batch / plan.accumulate, better = std::min<int64_t>(rows, 2 * stages);
+  std::string text = "schedule.micro_batches = " + std::to_string(plan.micro_batches) + " is below the " +
+                     std::to_string(stages) + " stages: devices wait " + bubble(plan.micro_batches) + " of the time; ";
+  text += better > plan.micro_batches
+              ? std::to_string(better) + " make it " + bubble(better) +
+                    ": --set schedule.micro_batches=" + std::to_string(better)
+              : "more need a larger train.batch (now " + std::to_string(plan.batch) + " samples)";
+  plan.warnings.push_back(text);
+}
+
+void warn_of_returns(Plan& plan) {
+  for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+    const int n = returns_to(plan, static_cast<int>(d));
+    if (n == 0) continue;
+    const int needed = devices_in_use(plan) - 1;
+    std::string text = "activations return to " + plan.devices[d].name + " " +
+                       (n == 1 ? "once" : std::to_string(n) + " times") + " per micro-batch";
+    if (plan.policy != "contiguous")
+      text += "; contiguous needs " + std::to_string(needed) + (needed == 1 ? " hand-over" : " hand-overs") +
+              " instead of " + std::to_string(hand_overs(plan, false)) + ": --set placement.policy=contiguous";
+    plan.warnings.push_back(text);
+    return;  // one line says it for all devices
+  }
+}
+
+void warn_of_idle_devices(Plan& plan) {
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    if (std::none_of(plan.stages.begin(), plan.stages.end(),
+                     [&](const Stage& s) { return s.device == static_cast<int>(d); }))
+      plan.warnings.push_back(plan.devices[d].name +
+                              " has no layer; take it out of devices.use, or place more layers on it");
+}
+
+void note_one_device(Plan& plan, const std::function<Judgement()>& judge_one_device) {
+  if (devices_in_use(plan) < 2) return;
+  const Judgement alone = judge_one_device();
+  const PlanDevice& device = plan.devices[0];
+  const uint64_t peak = alone.memory[0].peak();
+  if (peak > device.budget) {
+    plan.notes.push_back("it does not fit on " + device.name + " alone: " + size_text(peak) + " of " +
+                         size_text(device.budget) + " (" + size_text(peak - device.budget) + " short)");
+    return;
+  }
+  const std::string of = device.budget == no_budget ? ", no budget" : " of " + size_text(device.budget);
+  const double here = plan.prediction.step_s, there = alone.prediction.step_s;
+  std::string speed;
+  if (here > 0 && there > 0)
+    speed = there >= here ? " (" + times(there / here) + " faster)" : " (" + times(here / there) + " slower)";
+  plan.notes.push_back("it fits on " + device.name + " alone (" + size_text(peak) + of + "); one device would take " +
+                       milliseconds(there) + " a step, this plan " + milliseconds(here) + speed);
+}
+
+struct Item {
+  const char* name;
+  uint64_t bytes;
+};
+
+Item largest_item(const DeviceMemory& m) {
+  const Item items[] = {{"weights", m.weights},         {"fp32 copies of weights", m.masters},
+                        {"gradients", m.gradients},     {"optimizer states", m.states},
+                        {"activations", m.activations}, {"tensors in flight", m.in_flight}};
+  return *std::max_element(std::begin(items), std::end(items),
+                           [](const Item& a, const Item& b) { return a.bytes < b.bytes; });
+}
+
+/// Keys that would lower the peak of a device, the most effective first.
+std::string remedies(const Plan& plan, const DeviceMemory& m) {
+  std::vector<std::string> all;
+  const auto plain = std::find(plan.recompute.begin(), plan.recompute.end(), false);
+  const bool recomputes_all =
+      plain == plan.recompute.end() || std::count(plan.recompute.begin(), plan.recompute.end(), false) == 1;
+  const int64_t rows = plan.largest_micro_batch(), pass = plan.batch / plan.accumulate;
+  if (m.activations + m.in_flight > m.fixed()) {
+    if (!recomputes_all) all.push_back("train.recompute = true");
+    if (rows > 1)
+      all.push_back("schedule.micro_batches = " + std::to_string(std::min<int64_t>(pass, 2 * plan.micro_batches)));
+    else if (plan.batch > plan.accumulate)
+      all.push_back("a smaller train.batch");
+  }
+  if (plan.policy != "memory_balanced" && plan.devices.size() > 1)
+    all.push_back("placement.policy = \"memory_balanced\"");
+  all.push_back("one more device in devices.use");
+  std::string text;
+  for (const std::string& remedy : all) text += (text.empty() ? "" : " or ") + remedy;
+  return text;
+}
+
+/// What the layers before `layer` on its device take by themselves.
+uint64_t fixed_before(const Config& config, const Model& model, const Plan& plan, int layer) {
+  const MemoryInput in{&model, nullptr, nullptr, static_cast<int>(plan.state_names.size()),
+                       config.precision.gradients == "bf16" ? 2 : 4};
+  std::vector<int> group(model.layers().size(), 1);
+  for (int l = 0; l < layer; ++l) group[l] = plan.device_of_layer(l) == plan.device_of_layer(layer) ? 0 : 1;
+  return fixed_memory(in, group, 0).fixed();
+}
+
+}  // namespace
+
+void add_remarks(Plan& plan, const Model&, const std::function<Judgement()>& judge_one_device) {
+  warn_of_few_micro_batches(plan);
+  warn_of_returns(plan);
+  warn_of_idle_devices(plan);
+  note_one_device(plan, judge_one_device);
+}
+
+Error misfit_error(const Config& config, const Model& model, const Plan& plan, int layer) {
+  const int d = plan.device_of_layer(layer);
+  const PlanDevice& device = plan.devices[d];
+  const DeviceMemory& m = plan.memory[d];
+  const uint64_t before = std::min(fixed_before(config, model, plan, layer), device.budget);
+  const Layer& misfit = model.layers()[layer];
+  const Item item = largest_item(m);
+  Error error(SY_E_INFEASIBLE, misfit.place,
+              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.peak() - before) +
+                  " with the activations, " + size_text(device.budget - before) + " left of " +
+                  size_text(device.budget) + " (" + size_text(m.peak() - device.budget) + " short); largest item: " +
+                  item.name + ", " + size_text(item.bytes) + "; what helps: " + remedies(plan, m));
+  error.note("layer", misfit.name)
+      .note("stage", std::to_string(plan.stage_of_layer[layer]))
+      .note("device", device.name);
+  error.note("needed_bytes", std::to_string(m.peak())).note("budget_bytes", std::to_string(device.budget));
+  return error;
+}
+
+}  // namespace switchyard
