@@ -1,6 +1,7 @@
 // Errors on their way over the border, in both directions.
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "plugin/code_name.hpp"
 #include "plugin/host.hpp"
@@ -37,22 +38,23 @@ void throw_plugin_error(sy_rc code, sy_error* take) {
 }
 
 void call_plugin(const std::function<sy_rc(sy_error**)>& call) {
-  sy_error* err = nullptr;
+  struct Slot {
+    sy_error* err = nullptr;
+    ~Slot() { delete err; }  // also an error beside success, which does not count
+  } slot;
   sy_rc code = SY_OK;
   try {
-    code = call(&err);
+    code = call(&slot.err);
   } catch (const Error&) {  // of a callback of ours that the plugin let through
-    delete err;
     throw;
+  } catch (const std::bad_alloc&) {
+    throw Error(SY_E_NO_MEMORY, "out of host memory (the plugin let the exception out)");
   } catch (const std::exception& e) {
-    delete err;
     throw Error(SY_E_INTERNAL, std::string("the plugin let an exception out: ") + e.what());
   } catch (...) {
-    delete err;
     throw Error(SY_E_UNKNOWN, "the plugin let an exception of unknown type out");
   }
-  if (code != SY_OK) throw_plugin_error(code, err);
-  delete err;  // an error beside success does not count
+  if (code != SY_OK) throw_plugin_error(code, std::exchange(slot.err, nullptr));
 }
 
 sy_rc guard(sy_error** err, const std::function<void()>& body) noexcept {
