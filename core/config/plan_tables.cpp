@@ -52,28 +52,25 @@ void append(Value& shown, const Value& tables) {
   shown.table().insert(shown.table().end(), tables.table().begin(), tables.table().end());
 }
 
-/// schedule.file = "PATH" or [schedule.file] path = "PATH".
-void read_schedule_file(Reading& reading, Value& rest, Value& tables, Value& shown) {
-  Value table;
-  if (const Value* written = tables.find("file")) {
-    table = *written;
-    tables.erase("file");
-  } else if (const Value* text = rest.find("file")) {
-    table.place = text->place;
+/// Turns schedule.file = "PATH" or [schedule.file] path = "PATH" into the table in effect.
+void read_schedule_file(Reading& reading, Value& file) {
+  Value table = file;
+  if (file.is(Kind::string)) {
+    table = Value();
+    table.place = file.place;
     table.is_inline = true;
-    table.set("path", *text);
-    rest.erase("file");
-  } else {
+    table.set("path", file);
+  } else if (!file.is(Kind::table)) {
+    reading.errors.add(file.place, std::string("schedule.file: wanted a path, or a table with the key path, found ") +
+                                       kind_name(file.kind()));
     return;
   }
-  Options options = reading.check("schedule.file", table);
-  Value in_effect = options.table();
-  in_effect.is_inline = table.is_inline;
-  if (Value* path = in_effect.find("path")) {
+  file = reading.check("schedule.file", table).table();
+  file.is_inline = table.is_inline;
+  if (Value* path = file.find("path")) {
     reading.make_path(*path, "schedule.file");
     reading.config.schedule.file = Placed{path->string(), path->place};
   }
-  shown.set("file", std::move(in_effect));
 }
 
 }  // namespace
@@ -91,12 +88,11 @@ Value read_placement(Reading& reading, const Value& table) {
   placement.policy.name = options.str("policy");
   placement.policy.place = options.place("policy");
   Value shown = options.table();
-  if (const Value* rules = tables.find("explicit")) {
-    Value shown_rules;
-    shown_rules.place = rules->place;
-    read_rules(reading, *rules, "", shown_rules);
-    shown.set("explicit", std::move(shown_rules));
-    tables.erase("explicit");
+  if (Value* rules = shown.find("explicit")) {
+    Value flat;
+    flat.place = rules->place;
+    read_rules(reading, *rules, "", flat);
+    *rules = std::move(flat);
   }
   append(shown, tables);
   placement.policy.options = std::move(tables);
@@ -105,18 +101,16 @@ Value read_placement(Reading& reading, const Value& table) {
 
 Value read_schedule(Reading& reading, const Value& table) {
   ScheduleConfig& schedule = reading.config.schedule;
-  Value tables, file;
-  Value rest = split_off_tables("schedule", table, tables);
-  read_schedule_file(reading, rest, tables, file);
-  Options options = reading.check("schedule", rest);
+  Value tables;
+  Options options = reading.check("schedule", split_off_tables("schedule", table, tables));
   schedule.type.name = options.str("type");
   schedule.type.place = options.place("type");
   schedule.micro_batches = options.i64("micro_batches");
   schedule.micro_batches_place = options.place("micro_batches");
-  if (schedule.type.name == "file" && !schedule.file)
-    reading.errors.add(schedule.type.place, "schedule.file is missing; type = \"file\" needs the path of a schedule");
   Value shown = options.table();
-  append(shown, file);
+  if (Value* file = shown.find("file")) read_schedule_file(reading, *file);
+  if (schedule.type.name == "file" && !options.has("file"))
+    reading.errors.add(schedule.type.place, "schedule.file is missing; type = \"file\" needs the path of a schedule");
   append(shown, tables);
   schedule.type.options = std::move(tables);
   return shown;

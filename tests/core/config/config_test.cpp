@@ -230,7 +230,7 @@ TEST_CASE("placement: options of policies stand in sub-tables, explicit ones are
               "placement.explicit: \"a\": wanted a device such as \"cuda:0\", found an integer");
   CHECK_HOLDS(wrong("[placement.explicit]\na = 'first'\n"), "\"first\" is no device");
   CHECK_HOLDS(wrong("[placement.explicit]\n'a{' = 'cpu:0'\n"), "'{' without a '}'");
-  CHECK_HOLDS(wrong("[placement]\nexplicit = 3\n"), "placement.explicit: unknown key");
+  CHECK_HOLDS(wrong("[placement]\nexplicit = 3\n"), "placement.explicit: wanted a table, found an integer (3)");
 }
 
 TEST_CASE("schedule") {
@@ -243,7 +243,8 @@ TEST_CASE("schedule") {
   CHECK(parse("[schedule]\ntype = 'file'\nfile = 's.json'\n").schedule.file->text == "/conf/s.json");
   CHECK(parse("[schedule]\ntype = 'file'\n[schedule.file]\npath = 's.json'\n").schedule.file->text == "/conf/s.json");
   CHECK_HOLDS(wrong("[schedule]\ntype = 'file'\n"), "schedule.file is missing");
-  CHECK_HOLDS(wrong("[schedule]\nfile = 3\n"), "schedule.file.path: wanted a string");
+  CHECK_HOLDS(wrong("[schedule]\nfile = 3\n"),
+              "schedule.file: wanted a path, or a table with the key path, found an integer");
   CHECK_HOLDS(wrong("[schedule.file]\npth = 's'\n"), "schedule.file.pth: unknown key; did you mean 'path'?");
   for (const char* value : {"4.0", "'4'", "true"})
     CHECK_HOLDS(wrong(std::string("[schedule]\nmicro_batches = ") + value + "\n"),

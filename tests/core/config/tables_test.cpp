@@ -89,6 +89,7 @@ TEST_CASE("keys of several types refuse every other one") {
       {"devices.memory", {"true", "1.5", "[]", "[true]", "{ a = 1 }", "22", "22G", "0", "-1", "0GiB"}},
       {"train.recompute", {"1", "1.5", "[1]", "{ a = 1 }", "\"h.{\""}},
       {"data.validation", {"true", "[0.1]", "{ a = 1 }", "1", "1.0", "-0.1", "nan", "inf", "\"\""}},
+      {"schedule.file", {"true", "1", "1.5", "[1]", "{ a = 1 }", "\"\""}},
       {"layer.0.layer", {"true", "1", "1.5", "x", "[1]", "{ a = 1 }"}},
   };
   for (const Case& each : cases)
