@@ -27,6 +27,7 @@ class Sampler {
 
  private:
   explicit Sampler(const SamplerOptions& options) : options_(options) {}
+  std::int64_t draw(std::span<const float> scores, double u) const;
   SamplerOptions options_;
 };
 

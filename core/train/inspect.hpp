@@ -10,6 +10,8 @@
 
 namespace switchyard {
 
+struct Subject;
+
 struct TensorRow {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -40,6 +42,8 @@ struct Inventory {
 /// its own configuration), or a safetensors file. No device is touched. `registry`: nothing: one is opened from the
 /// configuration. Errors: those of open_subject, Model::create, make_plan. [ctl]
 Inventory inspect(const std::string& path, const std::vector<std::string>& sets = {}, Registry* registry = nullptr);
+/// The same for a configuration or run that is open already.
+Inventory inspect(const Subject& subject, Registry& registry);
 
 /// {"tensors":[{"name":...,"shape":[...],"dtype":"fp32","kind":"weight","trainable":true,"device":"cpu:0","alias_of":...,
 /// "sha256":...}],"devices":[{"device":"cpu:0","parameters":1}],"parameters":1,"trainable":1,"buffers":0,"bytes":4,

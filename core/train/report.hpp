@@ -32,8 +32,7 @@ struct Report {
   std::vector<DevicePeak> peaks;  // in the order of the plan's devices
 };
 
-/// Called on the thread that called the session; a throw ends the call (after a checkpoint where files are written).
-/// Empty functions are not called.
+/// Called on the thread that called the session; a throw ends the call. Empty functions are not called.
 struct Hooks {
   std::function<void(const Report&)> report;      // at train.report_every, when val_loss was measured, at the end
   std::function<void(const Report&)> tick;        // after every step, before `report`; no val_loss yet

@@ -20,6 +20,7 @@
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
+#include "train/checkpoint_state.hpp"
 #include "train/evaluate.hpp"
 #include "train/trainer.hpp"
 
@@ -101,7 +102,7 @@ class Session {
   void cancel();
 
   // For the trainer.
-  void set_step(std::int64_t step);
+  TrainState& state();
   std::string& run_folder();  // that train() writes into; "" before
 
  private:
