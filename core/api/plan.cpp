@@ -1,0 +1,73 @@
+// Plans: computed, printed, read out.
+#include "plan/plan.hpp"
+
+#include "api/call.hpp"
+#include "api/handle.hpp"
+
+using namespace switchyard;
+using namespace switchyard::api;
+
+sy_rc sy_plan_make(sy_runtime* runtime, sy_plan** give, sy_error** err) {
+  return guard(err, [&] {
+    auto plan = std::make_unique<sy_plan>();
+    plan->state = alive(runtime).state;
+    need(give, "give");
+    const Subject& subject = plan->state->configured();
+    plan->session = Session::open(subject.config, *plan->state->registry, Purpose::plan, subject.run);
+    give_handle(give, std::move(plan));
+  });
+}
+
+void sy_plan_free(sy_plan* take) { close_handle(take); }
+
+sy_rc sy_plan_text(sy_plan* plan, char** give_text_, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    give_text(need(give_text_, "give_text"), session.plan_text());
+  });
+}
+
+sy_rc sy_plan_json(sy_plan* plan, char** give_json, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    give_text(need(give_json, "give_json"), session.plan_json());
+  });
+}
+
+sy_rc sy_plan_stage_of_layer(sy_plan* plan, int32_t* out, uint32_t capacity, uint32_t* count, sy_error** err) {
+  return guard(err, [&] { give_list(alive(plan).session->plan().stage_of_layer, out, capacity, count); });
+}
+
+sy_rc sy_plan_device_of_stage(sy_plan* plan, int32_t* out, uint32_t capacity, uint32_t* count, sy_error** err) {
+  return guard(err, [&] {
+    std::vector<int32_t> devices;
+    for (const Stage& stage : alive(plan).session->plan().stages) devices.push_back(stage.device);
+    give_list(devices, out, capacity, count);
+  });
+}
+
+namespace {
+
+/// The number of one item of a list whose end is SY_E_RANGE.
+template <class List>
+const auto& item(const List& list, uint32_t index, const char* what) {
+  if (index >= list.size())
+    throw Error(SY_E_RANGE, std::string(what) + " " + std::to_string(index) + " of " + std::to_string(list.size()));
+  return list[index];
+}
+
+}  // namespace
+
+sy_rc sy_plan_layer_name(sy_plan* plan, uint32_t layer, const char** lend, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    *need(lend, "lend") = item(session.model().layers(), layer, "layer").name.c_str();
+  });
+}
+
+sy_rc sy_plan_device_name(sy_plan* plan, uint32_t device, const char** lend, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    *need(lend, "lend") = item(session.plan().devices, device, "device").name.c_str();
+  });
+}
