@@ -88,28 +88,28 @@ void ModelBuilder::choose_precision() {
   }
 }
 
-/// Targets that nobody described are what the loss takes: class ids, one for each row of scores, else numbers.
+/// Targets that nobody described are what the loss takes: a class id for each vector of scores that enters it, else
+/// numbers of its input's shape.
 void ModelBuilder::infer_targets(const BatchSpec& batch, int64_t rows) {
   if (batch.target_shape) {
     model_.shapes(SY_TRAIN, rows);
     return;
   }
-  const int loss = model_.loss_;
-  // Everything before the loss does not depend on targets, so any guess serves to find out the loss's input.
-  std::vector<std::pair<Shape, sy_dtype>> guesses = {
-      {{}, dtype::i64}, {batch.input_shape, dtype::i64}, {batch.input_shape, dtype::f32}};
+  const Source& scored = model_.layers_[model_.loss_].inputs[0];
+  const Shapes before = model_.infer(SY_TRAIN, rows, batch.input_shape, model_.loss_);
+  const Port entering = scored.layer < 0 ? before.batch_inputs : before.out[scored.layer].at(scored.output);
+  const Shape sample(entering.shape.begin() + 1, entering.shape.end());
+  const Shape ids(sample.begin(), sample.empty() ? sample.end() : sample.end() - 1);
   std::optional<Error> first;
-  for (std::size_t i = 0; i < guesses.size(); ++i) {
-    model_.batch_.target_shape = guesses[i].first;
-    model_.batch_.target_dtype = guesses[i].second;
-    model_.shapes_.clear();
+  for (const auto& [shape, type] : {std::pair(ids, dtype::i64), std::pair(sample, dtype::f32)}) {
+    model_.batch_.target_shape = shape;
+    model_.batch_.target_dtype = type;
     try {
       model_.shapes(SY_TRAIN, rows);
       return;
     } catch (const Error& e) {
-      const std::string* where = e.note("layer");
-      if (!where || *where != model_.layers_[loss].name) throw;
       if (!first) first = e;
+      model_.shapes_.clear();
     }
   }
   throw *first;

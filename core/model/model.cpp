@@ -80,7 +80,7 @@ int64_t Model::weight_count() const {
 
 const Shapes& Model::shapes(uint32_t kind, int64_t rows, const Shape& input_shape) {
   auto& cached = shapes_[std::to_string(kind) + " " + std::to_string(rows) + " " + shape_text(input_shape)];
-  if (!cached) cached = std::make_unique<Shapes>(infer(kind, rows, input_shape));
+  if (!cached) cached = std::make_unique<Shapes>(infer(kind, rows, input_shape, -1));
   return *cached;
 }
 
@@ -99,7 +99,7 @@ std::vector<sy_cost> Model::costs(uint32_t kind, int64_t rows) {
   return all;
 }
 
-Shapes Model::infer(uint32_t kind, int64_t rows, const Shape& input_shape) {
+Shapes Model::infer(uint32_t kind, int64_t rows, const Shape& input_shape, int end) {
   Shapes s;
   s.in.resize(layers_.size());
   s.out.resize(layers_.size());
@@ -113,6 +113,7 @@ Shapes Model::infer(uint32_t kind, int64_t rows, const Shape& input_shape) {
   if (target == batch_.input_shape) target = input_shape;
   s.batch_targets = {with_rows(target), batch_.target_dtype, false, 0, batch_.ignore};
   for (Layer& layer : layers_) {
+    if (layer.index == end) break;
     std::vector<Port>& in = s.in[layer.index];
     for (const Source& from : layer.inputs) {
       if (from.targets && layer.is_loss() && kind != SY_TRAIN && kind != SY_EVAL) continue;  // predictions need none

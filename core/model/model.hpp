@@ -121,7 +121,8 @@ class Model {
  private:
   Model() = default;
   friend class ModelBuilder;
-  Shapes infer(uint32_t kind, int64_t rows, const Shape& input_shape);
+  /// `end`: the layer to stop before; -1: none.
+  Shapes infer(uint32_t kind, int64_t rows, const Shape& input_shape, int end);
 
   std::vector<Layer> layers_;
   std::vector<Parameter> parameters_;
