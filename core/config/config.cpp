@@ -39,7 +39,7 @@ bool is_known_table(const std::string& key) {
 }
 
 std::vector<std::string> top_names() {
-  std::vector<std::string> names = {"seed", "layer"};
+  std::vector<std::string> names = {"layer"};
   for (const TableReader& reader : readers) names.emplace_back(reader.name);
   return names;
 }

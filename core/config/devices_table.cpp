@@ -77,8 +77,8 @@ bool check_device_name(const std::string& name, const Place& place, const std::s
   if (type == "gpu" || type == "cuda" || type == "cpu" || type == "GPU" || type == "CPU" || type == "CUDA")
     hint = std::string("; write \"") + (type == "cpu" || type == "CPU" ? "cpu" : "cuda") + ":" +
            (number_fits ? number : "0") + "\"";
-  errors.add(place,
-             what + ": \"" + name + "\" is no device; wanted TYPE:NUMBER such as \"cuda:0\" or \"cpu:1\"" + hint);
+  errors.add(place, what + ": \"" + on_one_line(name) +
+                        "\" is no device; wanted TYPE:NUMBER such as \"cuda:0\" or \"cpu:1\"" + hint);
   return false;
 }
 

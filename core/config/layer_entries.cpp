@@ -69,7 +69,8 @@ LayerDefinition LayerReader::one(Value& entry, const std::string& path, const In
   LayerDefinition definition;
   definition.place = entry.place;
   std::string where = path;
-  if (const Value* name = entry.find("name"); name && name->is(Kind::string)) where += " '" + name->string() + "'";
+  if (const Value* name = entry.find("name"); name && name->is(Kind::string))
+    where += " '" + on_one_line(name->string()) + "'";
 
   Options common = check_options(members(entry, true), core_table("layer").options, errors_, where + ": ");
   failed_ = failed_ || !common.sound();
@@ -105,7 +106,7 @@ void LayerReader::check_name(const LayerDefinition& definition, const std::strin
   const std::string& name = *definition.name;
   if (!is_name(name))
     fail(definition.name_place,
-         where + ": name \"" + name + "\": wanted letters, digits, '_', '-' and single dots between");
+         where + ": name \"" + on_one_line(name) + "\": wanted letters, digits, '_', '-' and single dots between");
   else if (name == "in" || name == "batch" || name.starts_with("batch."))
     fail(definition.name_place, where + ": the name '" + name + "' is taken: as an input it means " +
                                     (name == "in" ? "what enters a group" : "a tensor of the batch"));
@@ -115,13 +116,17 @@ void LayerReader::group(Value& entry, const std::string& path, const std::string
   std::vector<std::string> known = common_keys();
   for (const Value::Member& member : entry.table())
     if (!is_common(member.key))
-      fail(member.place, where + ": " + member.key + ": unknown key of a group" + did_you_mean(member.key, known));
+      fail(member.place,
+           where + ": " + on_one_line(member.key) + ": unknown key of a group" + did_you_mean(member.key, known));
   Value& parts = *entry.find("layer");
   definition.parts = list(parts, path + ".layer", {*entry.find("trainable"), *entry.find("init")});
 }
 
 void LayerReader::layer(Value& entry, const std::string& where, LayerDefinition& definition) {
-  if (definition.type.empty()) fail(definition.type_place, where + ": type is empty");
+  const std::string& type = definition.type;
+  if (type.empty()) fail(definition.type_place, where + ": type is empty");
+  if (on_one_line(type) != type || type.find(' ') != std::string::npos)
+    fail(definition.type_place, where + ": type \"" + on_one_line(type) + "\": a type has no blanks");
   definition.entry = entries_++;
   definition.options = std::make_shared<const Value>(members(entry, false));
 }

@@ -39,7 +39,7 @@ std::string matches_nothing(const std::vector<LayerEntry>& layers, const Pattern
     for (const LayerEntry& layer : layers) types.insert(layer.type);
     hint = did_you_mean(pattern.text().substr(5), {types.begin(), types.end()});
   }
-  return what + ": \"" + pattern.text() + "\" matches no layer" + hint;
+  return what + ": \"" + on_one_line(pattern.text()) + "\" matches no layer" + hint;
 }
 
 /// How firmly a pattern names a layer: 0 not at all, 1 by wildcards or type, then group copies from the outermost to

@@ -139,7 +139,8 @@ class Expansion {
     int output = 0;
     if (std::size_t colon = name.rfind(':'); colon != std::string::npos) {
       output = output_number(name.substr(colon + 1));
-      if (output < 0) fail_once(&text, text.place, "input \"" + name + "\": wanted the number of an output after ':'");
+      if (output < 0)
+        fail_once(&text, text.place, "input \"" + on_one_line(name) + "\": wanted the number of an output after ':'");
       name.erase(colon);
     }
     if (name == "in") return entering(text, output);
@@ -165,14 +166,14 @@ class Expansion {
                 "reads \"batch.inputs\" by itself");
     else if (which >= static_cast<int>(in.size()))
       fail_once(&text, text.place,
-                "input \"" + text.string() + "\": " + std::to_string(in.size()) + " enter the group");
+                "input \"" + on_one_line(text.string()) + "\": " + std::to_string(in.size()) + " enter the group");
     else if (which >= 0)
       return in[which];
     return {};
   }
 
   std::string unknown(const LayerDefinition& definition, const std::string& name) const {
-    std::string begin = "input \"" + name + "\": ";
+    std::string begin = "input \"" + on_one_line(name) + "\": ";
     for (const Scope& scope : scopes_)
       if (names_.count(scope.prefix + name + ".0"))
         return begin + "it is repeated; name one copy, such as \"" + name + ".0\"";

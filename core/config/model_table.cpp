@@ -36,7 +36,7 @@ std::vector<RenameRule> read_rename(Reading& reading, const Value& table) {
   std::vector<RenameRule> rules;
   for (const Value::Member& member : table.table()) {
     const std::string& from = member.key;
-    std::string what = "model.weights.rename: \"" + from + "\": ";
+    std::string what = "model.weights.rename: \"" + on_one_line(from) + "\": ";
     if (!member.value.is(Kind::string)) {
       reading.errors.add(member.place, what + "wanted a string, found " + kind_name(member.value.kind()) +
                                            (member.value.is(Kind::table) ? "; write names with dots in quotes" : ""));
@@ -44,7 +44,8 @@ std::vector<RenameRule> read_rename(Reading& reading, const Value& table) {
     }
     const std::string& to = member.value.string();
     if (std::count(from.begin(), from.end(), '*') != std::count(to.begin(), to.end(), '*'))
-      reading.errors.add(member.place, what + "both sides need the same number of '*', \"" + to + "\" has another");
+      reading.errors.add(member.place,
+                         what + "both sides need the same number of '*', \"" + on_one_line(to) + "\" has another");
     rules.push_back({from, to, member.place});
   }
   return rules;

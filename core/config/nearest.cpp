@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/value.hpp"
+
 namespace switchyard {
 namespace {
 
@@ -53,11 +55,11 @@ std::optional<std::string> nearest(const std::string& word, const std::vector<st
 }
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
-  if (auto near = nearest(word, known)) return "; did you mean '" + *near + "'?";
+  if (auto near = nearest(word, known)) return "; did you mean '" + on_one_line(*near) + "'?";
   if (known.empty()) return "";
   std::string list;
   for (std::size_t i = 0; i < known.size() && i < most_listed; ++i) list += (i ? ", " : "") + known[i];
-  return "; known: " + list + (known.size() > most_listed ? ", ..." : "");
+  return "; known: " + on_one_line(list) + (known.size() > most_listed ? ", ..." : "");
 }
 
 }  // namespace switchyard

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/value.hpp"
+
 namespace switchyard {
 namespace {
 
@@ -38,7 +40,9 @@ class Parser {
   }
 
  private:
-  Error fail(const std::string& why) const { return Error(SY_E_CONFIG, place_, "pattern \"" + text_ + "\" " + why); }
+  Error fail(const std::string& why) const {
+    return Error(SY_E_CONFIG, place_, "pattern \"" + on_one_line(text_) + "\" " + why);
+  }
 
   Sequence sequence(int level) {
     if (level > most_levels) throw fail("has more than 32 braces within each other");
@@ -139,7 +143,8 @@ class Expander {
 
   void check(std::size_t count) const {
     if (count > most_)
-      throw Error(SY_E_CONFIG, place_, "\"" + text_ + "\" stands for more than " + std::to_string(most_) + " names");
+      throw Error(SY_E_CONFIG, place_,
+                  "\"" + on_one_line(text_) + "\" stands for more than " + std::to_string(most_) + " names");
   }
 
   const std::string& text_;

@@ -30,7 +30,7 @@ Value key_as_text(const std::string& key, const Place& place) {
 void read_rules(Reading& reading, const Value& table, const std::string& prefix, Value& shown) {
   for (const Value::Member& member : table.table()) {
     std::string name = prefix + member.key;
-    std::string what = "placement.explicit: \"" + name + "\"";
+    std::string what = "placement.explicit: \"" + on_one_line(name) + "\"";
     if (member.value.is(Kind::table)) {
       read_rules(reading, member.value, name + ".", shown);
       continue;

@@ -19,16 +19,6 @@ std::uint64_t checksum(std::string_view text) {
   return hash;
 }
 
-/// Comments must stay on one line and must not hold the tab that sets them off.
-std::string harmless(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    out += control ? ' ' : c;
-  }
-  return out;
-}
-
 /// Says where values come from.
 class Origins {
  public:
@@ -40,7 +30,7 @@ class Origins {
     gather(member.value, "", own, others);
     std::string text = own;
     for (const auto& [origin, keys] : others) text += "; " + keys + ": " + origin;
-    return harmless(text);
+    return on_one_line(text);
   }
 
  private:

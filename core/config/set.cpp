@@ -23,7 +23,7 @@ struct Setting {
 /// KEY is parts with dots between; a part is bare (anything but . = and quotes) or in quotes.
 class SettingParser {
  public:
-  explicit SettingParser(const std::string& text) : text_(text), place_{"--set " + text, 0, 0} {}
+  explicit SettingParser(const std::string& text) : text_(text), place_{"--set " + on_one_line(text), 0, 0} {}
 
   Setting parse() {
     Setting setting;
@@ -125,8 +125,8 @@ class Application {
   }
 
   Error no_table(const Value& node) const {
-    return fail(path_text(at_) + " is " + kind_name(node.kind()) + ", no table; it has no key '" + setting_.path[at_] +
-                "'");
+    return fail(path_text(at_) + " is " + kind_name(node.kind()) + ", no table; it has no key '" +
+                on_one_line(setting_.path[at_]) + "'");
   }
 
   /// An entry of a list of tables by number or name.
@@ -160,8 +160,8 @@ class Application {
       found = &item;
     }
     if (!found)
-      throw fail("no entry of " + path_text(at_) + " is called '" + part + "'" + did_you_mean(part, names) +
-                 " (names as in the file, before repeat is expanded; or a number from 0)");
+      throw fail("no entry of " + path_text(at_) + " is called '" + on_one_line(part) + "'" +
+                 did_you_mean(part, names) + " (names as in the file, before repeat is expanded; or a number from 0)");
     return *found;
   }
 

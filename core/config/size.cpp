@@ -66,7 +66,9 @@ std::string unit_hint(const std::string& number, std::string unit) {
 }  // namespace
 
 std::int64_t parse_size(const std::string& text, const Place& place, const std::string& what) {
-  auto fail = [&](const std::string& why) { return Error(SY_E_CONFIG, place, what + ": \"" + text + "\": " + why); };
+  auto fail = [&](const std::string& why) {
+    return Error(SY_E_CONFIG, place, what + ": \"" + on_one_line(text) + "\": " + on_one_line(why));
+  };
   std::size_t end = text.find_first_not_of("0123456789.");
   std::string number = text.substr(0, end);
   std::string unit = end == std::string::npos ? "" : text.substr(end);

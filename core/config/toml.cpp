@@ -11,20 +11,6 @@ namespace {
 constexpr int most_levels = 128;
 constexpr int most_key_parts = 32;
 
-/// Descriptions quote the text they stumbled over, which may hold line breaks.
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\n')
-      out += "\\n";
-    else if (c == '\r')
-      out += "\\r";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return out;
-}
-
 /// Finds keys of absurdly many parts, each of which would be a level of recursion in everything that walks the tree.
 class KeyLengthCheck {
  public:
@@ -173,7 +159,7 @@ Value parse_toml(const std::string& text, const std::string& file) {
     return out;
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
-    std::string description = one_line(error.description());
+    std::string description = on_one_line(std::string(error.description()));
     constexpr std::string_view preface = "Error while parsing ";
     if (description.starts_with(preface)) description.erase(0, preface.size());
     throw Error(SY_E_CONFIG, {file, std::max<int>(1, at.line), std::max<int>(1, at.column)}, "TOML: " + description);

@@ -10,28 +10,12 @@ namespace {
 using Kind = Value::Kind;
 
 std::string quoted(const std::string& text) {
-  std::string out = "\"";
+  std::string out;
   for (char c : text) {
-    auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (code < 0x20 || code == 0x7f) {
-      const char* digits = "0123456789ABCDEF";
-      out += "\\u00";
-      out += digits[code >> 4];
-      out += digits[code & 15];
-    } else {
-      out += c;
-    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
   }
-  return out + '"';
+  return '"' + on_one_line(out) + '"';
 }
 
 /// The shortest text that reads back to the same double, and reads back as a float.

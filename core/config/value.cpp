@@ -92,6 +92,25 @@ bool Value::operator==(const Value& other) const {
          });
 }
 
+std::string on_one_line(const std::string& text) {
+  const char* digits = "0123456789ABCDEF";
+  std::string out;
+  for (char c : text) {
+    auto code = static_cast<unsigned char>(c);
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (code < 0x20 || code == 0x7f)
+      out += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
+    else
+      out += c;
+  }
+  return out;
+}
+
 bool from_set(const Place& place) { return place.line == 0 && place.file.starts_with("--set "); }
 
 }  // namespace switchyard

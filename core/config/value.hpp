@@ -77,6 +77,9 @@ struct Value::Member {
 /// "an integer", "a float", "a string", ...: for messages.
 const char* kind_name(Value::Kind kind);
 
+/// The text with control characters as TOML's escapes: for messages, which are one line each.
+std::string on_one_line(const std::string& text);
+
 /// True when the place is that of a --set argument (its file is then "--set KEY=VALUE" and it has no line).
 bool from_set(const Place& place);
 

@@ -1,6 +1,8 @@
 // What no table can check alone, and the five files of the contract.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "config/config.hpp"
 #include "refusal.hpp"
 
@@ -119,4 +121,23 @@ TEST_CASE("five files: the unequal pair") {
   CHECK(c.devices.memory_of(0) == std::int64_t{22} << 30);
   CHECK(c.devices.memory_of(1) == std::int64_t{10} << 30);
   CHECK(c.train->recompute.mode == RecomputeConfig::Mode::automatic);
+}
+
+TEST_CASE("a mistake is one line, whatever stands in the text") {
+  for (const char* text :
+       {"'a\\nb' = 1\n", "[precision]\nkeep_fp32 = ['a\\nb', 'x{\\n']\n",
+        "[devices]\nuse = ['a\\nb']\nmemory = '1\\nG'\n", "[placement.explicit]\n'a\\nb' = 'c\\nd'\n",
+        "[model.weights]\nfile = 'f'\nrename = { 'a\\n*' = 'b\\n' }\n",
+        "[train]\n'a\\nb' = 1\noptimizer = { type = 3 }\n", "[generate]\noverflow = 'a\\nb'\n"}) {
+    std::string document = text;
+    for (char& c : document)
+      if (c == '\'') c = '"';
+    std::string refused = refusal_of(document + three);
+    CHECK(refused != "");
+    for (std::size_t at = 0; at < refused.size(); at = std::min(refused.find('\n', at), refused.size()) + 1)
+      CHECK_MESSAGE(refused.compare(at, 7, "t.toml:") == 0, refused);
+  }
+  std::string layer = "[[layer]]\ntype = \"a\\nb\"\nname = \"c\\nd\"\ninput = \"e\\nf\"\n";
+  CHECK(lines(refusal_of(layer)) == 2);
+  CHECK(lines(refusal_of("[[layer]]\ntype = \"a\"\ninput = [\"e\\nf\", \"e:\\nf\"]\n")) == 2);
 }

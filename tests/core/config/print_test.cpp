@@ -91,7 +91,7 @@ TEST_CASE("each value carries its origin") {
 TEST_CASE("an argument with line breaks cannot break a comment") {
   Config c = parse(full, {"generate.prompt=a\nb\tc"});
   std::string printed = print_config(c);
-  CHECK_HOLDS(printed, "# --set generate.prompt=a b c\n");
+  CHECK_HOLDS(printed, "# --set generate.prompt=a\\nb\\tc\n");
   CHECK(parse_config(printed, "t").generate.prompt == "a\nb\tc");
 }
 

@@ -88,6 +88,7 @@ TEST_CASE("what was set carries the argument as its place") {
 
 TEST_CASE("mistakes name the argument") {
   CHECK_HOLDS(wrong("train.steps"), "--set train.steps: wanted KEY=VALUE");
+  CHECK_HOLDS(wrong("a\nb"), "--set a\\nb: wanted KEY=VALUE");
   CHECK_HOLDS(wrong("=3"), "--set =3: ");
   CHECK_HOLDS(wrong(""), "--set : wanted KEY=VALUE");
   CHECK_HOLDS(wrong("a..b=3"), "a part of the key is empty");
