@@ -26,6 +26,29 @@ void ModelBuilder::build(const BatchSpec& batch, int64_t rows) {
   mark_gradients(model_.shapes(SY_TRAIN, rows));
 }
 
+namespace {
+
+/// A size that a tied layer leaves out (no value, or a default of 0) is that of the layer it is tied to.
+LayerEntry with_sizes_of_owner(LayerEntry entry, const std::vector<LayerEntry>& all,
+                               const std::vector<OptionSpec>& specs) {
+  const Value* tied = entry.options->find("tied_to");
+  if (!tied || !tied->is(Value::Kind::string)) return entry;
+  const std::string& to = tied->string();
+  const auto owner = std::find_if(all.begin(), all.end(),
+                                  [&](const LayerEntry& e) { return to == e.name || to.starts_with(e.name + "."); });
+  if (owner == all.end() || owner->index >= entry.index) return entry;
+  Value filled = *entry.options;
+  for (const OptionSpec& spec : specs) {
+    const bool open = spec.type == SY_T_I64 && (!spec.fallback || spec.fallback->empty() || *spec.fallback == "0");
+    const Value* theirs = owner->options->find(spec.key);
+    if (open && theirs && !filled.find(spec.key)) filled.set(spec.key, *theirs);
+  }
+  entry.options = std::make_shared<const Value>(std::move(filled));
+  return entry;
+}
+
+}  // namespace
+
 void ModelBuilder::create_layers() {
   for (const LayerEntry& entry : config_.layers) {
     Layer layer;
@@ -42,7 +65,8 @@ void ModelBuilder::create_layers() {
       continue;
     }
     layer.plugin = registry_.plugin_of(layer.api);
-    const sy_config checked{check_layer_options(entry, options_of(*layer.api), errors_)};
+    const sy_config checked{check_layer_options(with_sizes_of_owner(entry, config_.layers, options_of(*layer.api)),
+                                                options_of(*layer.api), errors_)};
     if (!checked.options.sound()) continue;
     try {
       call_plugin([&](sy_error** e) { return layer.api->create(host_table(), &checked, &layer.handle, e); });
