@@ -15,6 +15,7 @@
 
 struct sy_backend {
   std::string processor = sy::cpu::processor_name();
+  sy::cpu::memory memory = sy::cpu::machine_memory();
 };
 struct sy_stream {
   sy_device device;
@@ -35,8 +36,7 @@ void expect_cpu(sy_device d) {
                                    ", index " + std::to_string(d.index));
 }
 
-// ---- devices
-// -----------------------------------------------------------------------------------------------------------
+// ---- devices ---------------------------------------------------------------------------------------------
 
 sy_rc open(const sy_host*, const sy_config*, sy_backend** give, sy_error** err) {
   return guard(err, [&] { *give = new sy_backend; });
@@ -65,31 +65,32 @@ sy_rc enter(sy_backend*, sy_device d, uint64_t* token, sy_error** err) {
 }
 void leave(sy_backend*, uint64_t) {}
 
-// ---- memory
-// ------------------------------------------------------------------------------------------------------------
+// ---- memory ----------------------------------------------------------------------------------------------
 
-void* aligned(uint64_t bytes, const std::string& where) {
-  const uint64_t rounded = bytes > UINT64_MAX - alignment ? bytes : (bytes + alignment - 1) / alignment * alignment;
+/// The system promises more memory than there is and kills who uses it: what can never be there is refused here.
+void* aligned(const sy_backend& b, uint64_t bytes, const std::string& where) {
+  const std::string text = "out of memory on " + where + ": asked for " + std::to_string(bytes) + " bytes";
+  const uint64_t most = b.memory.total > 0 ? b.memory.total + b.memory.swap : INT64_MAX;
+  if (bytes > most) throw fault(SY_E_NO_MEMORY, text + ", the machine has " + std::to_string(b.memory.total));
+  const uint64_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded ? rounded : alignment);
-  if (memory == nullptr)
-    throw fault(SY_E_NO_MEMORY, "out of memory on " + where + ": " + std::to_string(bytes) + " bytes");
+  if (memory == nullptr) throw fault(SY_E_NO_MEMORY, text);
   return memory;
 }
-sy_rc alloc(sy_backend*, sy_device d, uint64_t bytes, sy_stream*, void** give, sy_error** err) {
+sy_rc alloc(sy_backend* b, sy_device d, uint64_t bytes, sy_stream*, void** give, sy_error** err) {
   return guard(err, [&] {
     expect_cpu(d);
-    *give = aligned(bytes, "cpu:" + std::to_string(d.index));
+    *give = aligned(*b, bytes, "cpu:" + std::to_string(d.index));
   });
 }
 void free(sy_backend*, sy_device, void* take, sy_stream*) { std::free(take); }
 
-sy_rc host_alloc(sy_backend*, uint64_t bytes, void** give, sy_error** err) {
-  return guard(err, [&] { *give = aligned(bytes, "the host"); });
+sy_rc host_alloc(sy_backend* b, uint64_t bytes, void** give, sy_error** err) {
+  return guard(err, [&] { *give = aligned(*b, bytes, "the host"); });
 }
 void host_free(sy_backend*, void* take) { std::free(take); }
 
-// ---- streams and events
-// ------------------------------------------------------------------------------------------------
+// ---- streams and events ----------------------------------------------------------------------------------
 
 sy_rc stream_new(sy_backend*, sy_device d, sy_stream** give, sy_error** err) {
   return guard(err, [&] {
@@ -125,8 +126,7 @@ sy_rc event_seconds(sy_backend*, sy_event* from, sy_event* to, double* out, sy_e
   });
 }
 
-// ---- work on views
-// -----------------------------------------------------------------------------------------------------
+// ---- work on views ---------------------------------------------------------------------------------------
 
 std::string shape_text(const sy_view& v) {
   std::string text = "[";

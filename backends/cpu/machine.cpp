@@ -33,6 +33,6 @@ std::string processor_name() {
   return uname(&system) == 0 ? system.machine : "unknown processor";
 }
 
-memory machine_memory() { return {kilobytes("MemTotal"), kilobytes("MemAvailable")}; }
+memory machine_memory() { return {kilobytes("MemTotal"), kilobytes("MemAvailable"), kilobytes("SwapTotal")}; }
 
 }  // namespace sy::cpu

@@ -36,6 +36,15 @@ inline std::vector<int64_t> contiguous(const std::vector<int64_t>& shape) {
   return strides;
 }
 
+/// Inputs of a call, dropped at its end also when an exception escapes.
+struct Inputs : std::vector<sy_tensor*> {
+  explicit Inputs(std::vector<sy_tensor*> all) : std::vector<sy_tensor*>(std::move(all)) {}
+  Inputs(const Inputs&) = delete;
+  ~Inputs() {
+    for (sy_tensor* t : *this) fake::host()->tensor_drop(t);
+  }
+};
+
 class Layer {
  public:
   sy_call call{};
@@ -61,7 +70,10 @@ class Layer {
     call.device = {SY_DEVICE_CPU, 0};
   }
   Layer(const Layer&) = delete;
-  ~Layer() { api.destroy(self_); }
+  ~Layer() {
+    for (sy_saved* s : saved_) api.free_saved(self_, s);
+    api.destroy(self_);
+  }
 
   /// Infers, and the first time makes parameters (filled at random) and binds them.
   void build(const std::vector<Value>& in, uint32_t flags = SY_PORT_DIFFERENTIABLE, int64_t ignore = 0) {
@@ -93,7 +105,8 @@ class Layer {
   }
 
   std::vector<Value> forward(const std::vector<Value>& in, bool keep = true) {
-    std::vector<sy_tensor*> inputs = tensors(in), outputs(out_ports.size(), nullptr);
+    Inputs inputs(tensors(in));
+    std::vector<sy_tensor*> outputs(out_ports.size(), nullptr);
     call.n_in = static_cast<uint32_t>(inputs.size()), call.n_out = static_cast<uint32_t>(outputs.size());
     call.in = inputs.data(), call.out = outputs.data();
     call.flags = keep ? call.flags & ~uint32_t{SY_CALL_NO_SAVE} : call.flags | SY_CALL_NO_SAVE;
@@ -102,14 +115,14 @@ class Layer {
     const sy_rc rc = api.forward(self_, &call, &saved, &err);
     if (saved) saved_.push_back(saved);
     std::vector<Value> out = taken(outputs);
-    for (sy_tensor* t : inputs) fake::host()->tensor_drop(t);
     const auto [code, text] = fake::taken(err);
     if (rc != SY_OK) throw fake::failure(rc, text);
     return out;
   }
   /// Backward of the oldest forward that was kept; gradients of the inputs (empty numbers where none was given).
   std::vector<Value> backward(const std::vector<Value>& gradients, uint64_t want = ~uint64_t{0}, bool split = false) {
-    std::vector<sy_tensor*> inputs = tensors(gradients), outputs(in_ports.size(), nullptr);
+    Inputs inputs(tensors(gradients));
+    std::vector<sy_tensor*> outputs(in_ports.size(), nullptr);
     call.n_in = static_cast<uint32_t>(inputs.size()), call.n_out = static_cast<uint32_t>(outputs.size());
     call.in = inputs.data(), call.out = outputs.data();
     call.want = want & ((uint64_t{1} << in_ports.size()) - 1);
@@ -119,7 +132,6 @@ class Layer {
       return split ? api.backward_input(self_, &call, saved, e) : api.backward(self_, &call, saved, e);
     });
     std::vector<Value> out = taken(outputs);
-    for (sy_tensor* t : inputs) fake::host()->tensor_drop(t);
     call.n_in = call.n_out = 0;
     if (split) fake::must([&](sy_error** e) { return api.backward_weight(self_, &call, saved, e); });
     return out;
