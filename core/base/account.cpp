@@ -1,6 +1,8 @@
 #include "base/account.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 bool sy_origin::charge(int64_t bytes) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
@@ -19,10 +21,16 @@ bool sy_origin::charge(int64_t bytes) {
 namespace switchyard {
 
 sy_origin* make_account(const std::string& device, uint64_t budget) {
-  auto* account = new sy_origin;  // leaked on purpose: blocks charged to it may be returned after its runtime is closed
-  account->device = device;
-  account->budget = budget;
-  return account;
+  struct Accounts {
+    std::mutex mutex;
+    std::deque<sy_origin> list;
+  };
+  static auto* all = new Accounts;  // never destroyed: blocks may be returned after their runtime, or main, has ended
+  const std::lock_guard lock(all->mutex);
+  sy_origin& account = all->list.emplace_back();
+  account.device = device;
+  account.budget = budget;
+  return &account;
 }
 
 }  // namespace switchyard

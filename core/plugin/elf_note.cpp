@@ -159,7 +159,7 @@ std::vector<unsigned char> ByteSource::read(std::uint64_t offset, std::uint64_t 
   if (offset > size() || count > size() - offset)
     refuse("is truncated: it ends after " + std::to_string(size()) + " bytes, before the end of " + what);
   std::vector<unsigned char> bytes(count);
-  if (!read_into(offset, bytes.data(), bytes.size())) refuse(std::string("cannot be read: ") + what);
+  if (count > 0 && !read_into(offset, bytes.data(), bytes.size())) refuse(std::string("cannot be read: ") + what);
   return bytes;
 }
 

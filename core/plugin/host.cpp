@@ -1,7 +1,9 @@
 #include "plugin/host.hpp"
 
 #include <bit>
+#include <cstddef>
 #include <cstdlib>
+#include <limits>
 
 #include "base/account.hpp"
 #include "base/tensor.hpp"
@@ -32,7 +34,8 @@ void log_line(void*, const sy_origin* origin, int32_t level, const char* where, 
 }
 
 void* allocate(void*, uint64_t bytes, uint64_t align) {
-  if (!std::has_single_bit(align)) return nullptr;
+  constexpr uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  if (!std::has_single_bit(align) || bytes > most) return nullptr;
   void* memory = nullptr;
   const uint64_t at_least = align < sizeof(void*) ? sizeof(void*) : align;
   return posix_memalign(&memory, at_least, bytes ? bytes : 1) == 0 ? memory : nullptr;

@@ -86,12 +86,13 @@ std::optional<PluginTable> read_table(const sy_export& offered) {
   const auto* theirs = static_cast<const TableHead*>(offered.table);
   check_size(what, theirs->size, kind->rule->first_size);
 
-  auto copy = std::make_unique<std::max_align_t[]>(kind->rule->full_size / sizeof(std::max_align_t) + 1);  // zeroed
+  const auto copy =
+      std::make_shared<std::max_align_t[]>(kind->rule->full_size / sizeof(std::max_align_t) + 1);  // zeroed
   const auto size = static_cast<std::uint32_t>(kind->rule->full_size);
   std::memcpy(copy.get(), theirs, std::min(theirs->size, size));
   auto* head = reinterpret_cast<TableHead*>(copy.get());
   head->size = size;
-  PluginTable table{kind, checked_id(head->id, what), copy.get()};
+  PluginTable table{kind, checked_id(head->id, what), copy.get(), copy};
   if (!head->help) head->help = "";
   try {
     kind->rule->check(copy.get());
@@ -99,7 +100,6 @@ std::optional<PluginTable> read_table(const sy_export& offered) {
   } catch (const Error& e) {
     throw Error(e.code(), std::string(kind->word) + " '" + table.id + "': " + e.what());
   }
-  copy.release();  // lives as long as the process
   return table;
 }
 

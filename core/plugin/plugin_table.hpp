@@ -25,11 +25,12 @@ std::span<const PluginKind> plugin_kinds();
 const PluginKind* find_kind(const std::string& kind);
 const PluginKind* find_kind_by_word(const std::string& word);
 
-/// A checked copy of one table.
+/// A checked copy of one table. Those of loaded plugins live as long as the process.
 struct PluginTable {
   const PluginKind* kind = nullptr;
   std::string id;
-  const void* table = nullptr;  // sy_layer_api, ... as this core knows it; lives as long as the process
+  const void* table = nullptr;         // sy_layer_api, ... as this core knows it
+  std::shared_ptr<const void> memory;  // of the table
 };
 
 /// Reads what one export points to; nothing when this core does not know the kind. Throws Error(SY_E_ABI): a size that
