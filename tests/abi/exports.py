@@ -31,6 +31,10 @@ def check(right, text):
 def check_library(path):
     listed = (l.split('#')[0].strip() for l in (SOURCE / 'abi' / 'symbols.txt').read_text().splitlines())
     wanted, found = {l for l in listed if l}, exported(path)
+    header = (SOURCE / 'abi' / 'include' / 'switchyard' / 'switchyard.h').read_text()
+    declared = set(re.findall(r'^SY_EXPORT [^;]*?\b(sy_\w+)\(', header, re.MULTILINE))
+    for name in sorted(wanted ^ declared):
+        check(False, f'{name} stands in one of switchyard.h and abi/symbols.txt, not in both')
     for name in sorted(wanted - found.keys()):
         check(False, f'{path}: {name} is listed in abi/symbols.txt but not exported')
     for name in sorted(found.keys() - wanted):
@@ -49,7 +53,7 @@ def check_plugin(path):
     dynamic = run('readelf', '-dW', path)
     check('NODELETE' in dynamic, f'{path} was linked without -z nodelete')
     check('TEXTREL' not in dynamic, f'{path} has text relocations')
-    check('libswitchyard' not in dynamic, f'{path} needs the core library: only sy_host crosses')
+    check('libswitchyard.so' not in dynamic, f'{path} needs the core library: only sy_host crosses')
     check('Switchyard' in run('readelf', '-nW', path), f'{path} has no note (SY_PLUGIN_NOTE)')
 
 
