@@ -108,10 +108,12 @@ class World {
 
   Answer place(const std::string& policy, std::map<std::string, std::string> options = {});
 
- private:
+  /// The layers that feed layer i; -1: the batch.
   std::vector<int32_t> inputs(std::size_t i) const {
     return layers[i].inputs.empty() ? std::vector<int32_t>{static_cast<int32_t>(i) - 1} : layers[i].inputs;
   }
+
+ private:
   static sy_rc evaluate(void* self, const sy_candidate* c, sy_evaluation* out, sy_error**) {
     auto* w = static_cast<World*>(self);
     ++w->evaluations;
@@ -136,59 +138,75 @@ class World {
   }
 };
 
-inline Answer World::place(const std::string& policy, std::map<std::string, std::string> options) {
-  std::vector<sy_cost> costs(layers.size());
-  std::vector<sy_place_layer> place_layers(layers.size());
+/// The arrays that an sy_place points to.
+struct PlaceArrays {
+  std::vector<sy_cost> costs;
+  std::vector<sy_place_layer> layers;
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::vector<uint64_t>> source_bytes;
+  std::vector<std::string> device_names;
+  std::vector<sy_place_device> devices;
   std::vector<const sy_place_layer*> layer_pointers;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const TestLayer& l = layers[i];
-    sources.push_back(inputs(i));
-    source_bytes.emplace_back();
-    for (const int32_t f : sources.back())
-      source_bytes.back().push_back(f < 0 ? 8 : layers[static_cast<std::size_t>(f)].outputs);
+  std::vector<const sy_place_device*> device_pointers;
+  std::vector<double> links;
+
+  explicit PlaceArrays(const World& w)
+      : costs(w.layers.size()), layers(w.layers.size()), sources(w.layers.size()), source_bytes(w.layers.size()) {
+    for (std::size_t i = 0; i < layers.size(); ++i) fill_layer(w, i);
+    for (std::size_t d = 0; d < w.budgets.size(); ++d) device_names.push_back("cpu:" + std::to_string(d));
+    for (std::size_t d = 0; d < w.budgets.size(); ++d)
+      devices.push_back({sizeof(sy_place_device),
+                         0,
+                         {SY_DEVICE_CPU, static_cast<int32_t>(d)},
+                         w.budgets[d],
+                         1,
+                         device_names[d].c_str()});
+    for (const auto& d : devices) device_pointers.push_back(&d);
+    links.assign(devices.size() * devices.size(), 1e9);
+  }
+  PlaceArrays(const PlaceArrays&) = delete;
+
+  sy_place place(const World& w) const {
+    sy_place in{};
+    in.size = sizeof in;
+    in.n_layers = static_cast<uint32_t>(layers.size());
+    in.n_devices = static_cast<uint32_t>(devices.size());
+    in.max_stages = w.max_stages, in.micro_batches = w.micro_batches;
+    in.layers = layer_pointers.data(), in.devices = device_pointers.data();
+    in.bytes_per_s = in.latency_s = links.data();
+    return in;
+  }
+
+ private:
+  void fill_layer(const World& w, std::size_t i) {
+    const TestLayer& l = w.layers[i];
+    sources[i] = w.inputs(i);
+    for (const int32_t f : sources[i])
+      source_bytes[i].push_back(f < 0 ? 8 : w.layers[static_cast<std::size_t>(f)].outputs);
     costs[i].size = sizeof(sy_cost);
-    costs[i].flops_forward = l.flops, costs[i].flops_input = l.flops, costs[i].flops_weight = l.flops;
+    costs[i].flops_forward = costs[i].flops_input = costs[i].flops_weight = l.flops;
     costs[i].bytes_saved = l.saved, costs[i].bytes_workspace = l.workspace;
     costs[i].keep_in = l.keeps_input ? 1 : 0;
-    sy_place_layer& p = place_layers[i];
-    p = {sizeof p,
-         l.pin,
-         -1,
-         static_cast<uint32_t>(sources[i].size()),
-         nullptr,
-         nullptr,
-         l.name.c_str(),
-         "test",
-         &costs[i],
-         l.weights,
-         l.grads,
-         l.states,
-         l.outputs};
+    layers[i] = {sizeof(sy_place_layer),
+                 l.pin,
+                 -1,
+                 static_cast<uint32_t>(sources[i].size()),
+                 sources[i].data(),
+                 source_bytes[i].data(),
+                 l.name.c_str(),
+                 "test",
+                 &costs[i],
+                 l.weights,
+                 l.grads,
+                 l.states,
+                 l.outputs};
+    layer_pointers.push_back(&layers[i]);
   }
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    place_layers[i].inputs = sources[i].data();
-    place_layers[i].input_bytes = source_bytes[i].data();
-    layer_pointers.push_back(&place_layers[i]);
-  }
-  std::vector<std::string> names;
-  for (std::size_t d = 0; d < budgets.size(); ++d) names.push_back("cpu:" + std::to_string(d));
-  std::vector<sy_place_device> devices(budgets.size());
-  std::vector<const sy_place_device*> device_pointers;
-  for (std::size_t d = 0; d < budgets.size(); ++d) {
-    devices[d] = {sizeof(sy_place_device), 0, {SY_DEVICE_CPU, static_cast<int32_t>(d)}, budgets[d], 1,
-                  names[d].c_str()};
-    device_pointers.push_back(&devices[d]);
-  }
-  const std::vector<double> links(budgets.size() * budgets.size(), 1e9);
-  sy_place in{};
-  in.size = sizeof in;
-  in.n_layers = static_cast<uint32_t>(layers.size());
-  in.n_devices = static_cast<uint32_t>(budgets.size());
-  in.max_stages = max_stages, in.micro_batches = micro_batches;
-  in.layers = layer_pointers.data(), in.devices = device_pointers.data();
-  in.bytes_per_s = in.latency_s = links.data();
+};
+
+inline Answer World::place(const std::string& policy, std::map<std::string, std::string> options) {
+  const PlaceArrays arrays(*this);
+  sy_place in = arrays.place(*this);
   in.self = this, in.evaluate = evaluate, in.match = match;
 
   const auto& api =
