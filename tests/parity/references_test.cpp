@@ -85,15 +85,18 @@ void check_gradient_norms(Reference& r) {
   for (std::size_t i = 0; i < ours.size(); ++i) {
     CAPTURE(i);
     // Biases in front of a batch norm have no gradient but rounding.
-    if (theirs[i] < 1e-6) CHECK(ours[i] < 1e-6);
-    else CHECK(std::abs(ours[i] - theirs[i]) <= 1e-4 * theirs[i] + 1e-7);
+    if (theirs[i] < 1e-6)
+      CHECK(ours[i] < 1e-6);
+    else
+      CHECK(std::abs(ours[i] - theirs[i]) <= 1e-4 * theirs[i] + 1e-7);
   }
 }
 
 /// Twenty steps of Adam on the same batch.
 std::vector<double> train(Reference& r) {
   std::vector<double> losses;
-  for (int step = 1; step <= 20; ++step) losses.push_back(r.pipe->step(r.batch, static_cast<uint64_t>(step), 1e-3).loss);
+  for (int step = 1; step <= 20; ++step)
+    losses.push_back(r.pipe->step(r.batch, static_cast<uint64_t>(step), 1e-3).loss);
   return losses;
 }
 
@@ -116,7 +119,9 @@ void reproduce(const std::string& folder, const std::string& toml) {
 
 }  // namespace
 
-TEST_CASE("the forum's GPT, dealt to two devices") { reproduce("gpt-unmasked-roundrobin", "gpt_unmasked_roundrobin.toml"); }
+TEST_CASE("the forum's GPT, dealt to two devices") {
+  reproduce("gpt-unmasked-roundrobin", "gpt_unmasked_roundrobin.toml");
+}
 TEST_CASE("the split transformer with batch norms") { reproduce("split-transformer-bn", "split_transformer_bn.toml"); }
 TEST_CASE("the residual convolutional net with a long skip") { reproduce("conv-skip-bn", "conv_skip_bn.toml"); }
 TEST_CASE("the MLP with batch norms") { reproduce("mlp-batchnorm", "mlp_batchnorm.toml"); }
