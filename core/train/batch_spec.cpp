@@ -12,7 +12,9 @@ namespace {
 
 using DataKind = DataConfig::Source;
 
-bool gives_tokens(const DataConfig& data) { return data.source == DataKind::text || data.source == DataKind::synthetic; }
+bool gives_tokens(const DataConfig& data) {
+  return data.source == DataKind::text || data.source == DataKind::synthetic;
+}
 
 BatchSpec token_spec(std::int64_t context, std::int64_t ignore) {
   return {{context}, id_dtype, Shape{context}, id_dtype, ignore};

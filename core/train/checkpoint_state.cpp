@@ -117,9 +117,9 @@ TrainState restore_checkpoint(Pipe& pipe, const Checkpoint& checkpoint) {
   LossScale scale = pipe.loss_scale();
   if (scale.is_dynamic() && checkpoint.state().contains("loss_scale"))
     scale.restore(number<double>(checkpoint, "loss_scale"), number<std::int64_t>(checkpoint, "good_steps"));
+  const AssignedWeights weights = assign_checkpoint(pipe.model(), checkpoint.paths.model);
   const std::vector<StateTensor> states = state_tensors(pipe.model(), pipe.plan());
   check_states(checkpoint, pipe.model(), states);
-  const AssignedWeights weights = assign_checkpoint(pipe.model(), checkpoint.paths.model);
 
   place_weights(pipe, weights);
   for (const StateTensor& each : states)

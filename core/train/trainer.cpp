@@ -33,9 +33,9 @@ class Trainer {
     result_.sample_before = sample();
     try {
       loop();
-    } catch (...) {
+    } catch (const Error& failure) {
       draw_after_failure();
-      throw;
+      throw with_checkpoint(failure);
     }
     end();
     return std::move(result_);
@@ -130,10 +130,16 @@ class Trainer {
     std::snprintf(text, sizeof text, "; lower train.optimizer.lr (%g here), lengthen train.lr_schedule.warmup%s%s",
                   session_.lr(step()), train_.clip_norm == 0 ? ", set train.clip_norm = 1.0" : "",
                   config_.precision.type == "fp16" ? ", take precision.type = \"bf16\"" : "");
-    std::string all = text;
+    return text;
+  }
+
+  /// The failure, and from where the run can go on.
+  Error with_checkpoint(const Error& failure) const {
     const auto checkpoint = files_ ? find_checkpoint(files_->folder().path()) : std::nullopt;
-    if (checkpoint) all += "; the last checkpoint stays in " + checkpoint->folder;
-    return all;
+    if (!checkpoint) return failure;
+    Error told(failure.code(), std::string(failure.what()) + "; the last checkpoint stays in " + checkpoint->folder);
+    for (const auto& [key, value] : failure.notes()) told.note(key, value);
+    return told;
   }
 
   void count(const Batch& batch) {
