@@ -50,7 +50,9 @@ LayerEntry with_sizes_of_owner(LayerEntry entry, const std::vector<LayerEntry>& 
 }  // namespace
 
 void ModelBuilder::create_layers() {
+  std::set<int> wrong;  // entries of the file whose options are wrong: said once, however often they repeat
   for (const LayerEntry& entry : config_.layers) {
+    if (wrong.contains(entry.entry)) continue;
     Layer layer;
     layer.index = entry.index;
     layer.name = entry.name;
@@ -62,16 +64,21 @@ void ModelBuilder::create_layers() {
       layer.api = &registry_.layer(entry.type);
     } catch (const Error& e) {
       errors_.add(entry.type_place, describe_layer(entry) + ": " + e.what());
+      wrong.insert(entry.entry);
       continue;
     }
     layer.plugin = registry_.plugin_of(layer.api);
     const sy_config checked{check_layer_options(with_sizes_of_owner(entry, config_.layers, options_of(*layer.api)),
                                                 options_of(*layer.api), errors_)};
-    if (!checked.options.sound()) continue;
+    if (!checked.options.sound()) {
+      wrong.insert(entry.entry);
+      continue;
+    }
     try {
       call_plugin([&](sy_error** e) { return layer.api->create(host_table(), &checked, &layer.handle, e); });
     } catch (const Error& e) {
       errors_.add(entry.place, describe_layer(entry) + ": " + e.what());
+      wrong.insert(entry.entry);
       continue;
     }
     model_.layers_.push_back(std::move(layer));

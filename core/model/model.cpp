@@ -8,10 +8,11 @@ namespace switchyard {
 
 namespace {
 
-sy_port to_port(const Port& p) {
+sy_port to_port(const Port& p, sy_dtype compute) {
   sy_port c{};
   c.size = sizeof(sy_port);
   c.dtype = p.dtype;
+  c.compute = compute;
   c.ndim = static_cast<int32_t>(p.shape.size());
   std::copy(p.shape.begin(), p.shape.end(), c.shape);
   if (p.differentiable) c.flags |= SY_PORT_DIFFERENTIABLE;
@@ -32,13 +33,13 @@ struct PortArray {
   explicit PortArray(std::size_t n) : ports(n), pointers(n) {
     for (std::size_t i = 0; i < n; ++i) ports[i].size = sizeof(sy_port), pointers[i] = &ports[i];
   }
-  explicit PortArray(const std::vector<Port>& from) : PortArray(from.size()) {
-    for (std::size_t i = 0; i < from.size(); ++i) ports[i] = to_port(from[i]);
+  PortArray(const std::vector<Port>& from, sy_dtype compute) : PortArray(from.size()) {
+    for (std::size_t i = 0; i < from.size(); ++i) ports[i] = to_port(from[i], compute);
   }
 };
 
 std::vector<Port> infer_layer(const Layer& layer, uint32_t kind, std::vector<Port>& in) {
-  PortArray inputs(in);
+  PortArray inputs(in, layer.compute);
   PortArray outputs(8);
   uint32_t n_out = 0;
   call_plugin([&](sy_error** e) {
@@ -88,7 +89,7 @@ std::vector<sy_cost> Model::costs(uint32_t kind, int64_t rows) {
   const Shapes& known = shapes(kind, rows);
   std::vector<sy_cost> all;
   for (const Layer& layer : layers_) {
-    PortArray in(known.in[layer.index]);
+    PortArray in(known.in[layer.index], layer.compute);
     sy_cost cost{};
     cost.size = sizeof(cost);
     call_plugin([&](sy_error** e) {

@@ -31,6 +31,8 @@ class Question {
   Question& operator=(const Question&) = delete;
 
   const sy_place& get() const { return place_; }
+  /// The last pattern that matched nothing, with the nearest name: says more than what a policy makes of it.
+  const std::optional<Error>& unmatched() const { return unmatched_; }
 
   /// Turns the raw answer into a placement, or says what is wrong with it.
   Placement checked(uint32_t n_stages, const int32_t* stage_of_layer, const int32_t* device_of_stage,
@@ -133,16 +135,22 @@ class Question {
     });
   }
   static sy_rc match(void* self, const char* pattern, uint8_t* hit, sy_error** err) {
+    auto& q = *static_cast<Question*>(self);
     return guard(err, [&] {
-      const auto& q = *static_cast<Question*>(self);
       const Place& place = q.in_.config->placement.policy.table(q.policy_).place;
       const auto& entries = q.in_.config->layers;
-      for (const int l : match_layers(entries, Pattern::parse(pattern, place), "placement." + q.policy_)) hit[l] = 1;
+      try {
+        for (const int l : match_layers(entries, Pattern::parse(pattern, place), "placement." + q.policy_)) hit[l] = 1;
+      } catch (const Error& e) {
+        q.unmatched_ = e;
+        throw;
+      }
     });
   }
 
   const PlaceInput& in_;
   std::string policy_;
+  std::optional<Error> unmatched_;
   std::vector<std::vector<int32_t>> inputs_;
   std::vector<std::vector<uint64_t>> input_bytes_;
   std::vector<sy_place_layer> layers_;
@@ -170,6 +178,7 @@ Placement place_layers(const ChosenPolicy& policy, const PlaceInput& in) {
   try {
     call_plugin([&](sy_error** e) { return policy.api().place(policy.get(), &question.get(), &placed, e); });
   } catch (const Error& e) {
+    if (question.unmatched() && question.unmatched()->code() == e.code()) throw *question.unmatched();
     throw Error(e.code() == SY_E_INFEASIBLE ? SY_E_INFEASIBLE : SY_E_CONFIG, in.config->placement.policy.place,
                 "placement.policy = \"" + std::string(policy.api().id) + "\": " + e.what());
   }

@@ -92,6 +92,11 @@ OptimizerChoice choose_optimizer(const Config& config, Registry& registry) {
   ErrorList errors;
   const Options read = check_options(core, optimizer_core_options(), errors, "train.optimizer.");
   check_options(own, options_of(*api), errors, "train.optimizer.", core_keys);
+  for (const Value::Member& m : o.others.table())
+    if (registry.has(SY_KIND_OPTIMIZER, m.key))
+      check_plugin_options(registry.optimizer(m.key), m.value, errors, "train.optimizer." + m.key + ".");
+    else
+      errors.add(m.place, "train.optimizer." + m.key + ": no optimizer is called so");
   errors.raise();
   OptimizerChoice choice{
       ChosenOptimizer(*api, own, "train.optimizer."), read.f64("lr"), read.str("decay") == "all", {}};

@@ -29,6 +29,8 @@ typedef struct sy_port {
   int64_t shape[SY_MAX_DIMS]; /* shape[0]: rows, the samples of this micro-batch */
   int64_t id_limit;           /* inputs: a layer that reads ids writes the limit here; the core checks 0 <= id < id_limit */
   int64_t ignore_id;
+  sy_dtype compute;           /* inputs: the layer's compute type (set by the core), for layers whose inputs are no floats */
+  uint32_t reserved;
 } sy_port;
 
 /* ---- parameters, buffers, accumulators --------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ class Embedding : public bound {
     if (context_ > 0 && (in[0]->ndim != 2 || in[0]->shape[1] > context_))
       throw sy::fault(SY_E_CONFIG,
                       "expected ids [rows, length] with at most " + std::to_string(context_) + " positions");
-    sy::port y{sy::shape_of(*in[0]), sy::f32, true};
+    sy::port y{sy::shape_of(*in[0]), in[0]->compute.bits ? in[0]->compute : sy::f32, true};
     y.shape.push_back(width_);
     return {y};
   }

@@ -97,6 +97,8 @@ class config {
   int64_t i64(const char* key) const { return one<int64_t>(host()->cfg_i64, key); }
   double f64(const char* key) const { return one<double>(host()->cfg_f64, key); }
   std::string str(const char* key) const { return one<const char*>(host()->cfg_str, key); }
+  /// The word that stands in place of a number (an option with choices); "": a number does.
+  std::string word(const char* key) const { return one<const char*>(host()->cfg_str, key); }
   std::vector<int64_t> i64s(const char* key) const { return many<int64_t, int64_t>(host()->cfg_i64_at, key); }
   std::vector<double> f64s(const char* key) const { return many<double, double>(host()->cfg_f64_at, key); }
   std::vector<std::string> strs(const char* key) const { return many<const char*, std::string>(host()->cfg_str_at, key); }
