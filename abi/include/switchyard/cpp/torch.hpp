@@ -32,8 +32,7 @@
 
 namespace sy {
 
-// ---- tensors and views: no bytes are copied here, except where lend says so
-// ----------------------------------------------
+// ---- tensors and views: no bytes are copied here, except where lend says so ---------------------------------------
 
 /// Both ways by table; a type that is in neither is a fault (SY_E_ARGUMENT). [any]
 SY_EXPORT at::ScalarType to_torch(sy_dtype type);
@@ -48,8 +47,7 @@ SY_EXPORT at::Tensor view_tensor(const sy_view& view);
 /// when t is not contiguous, or is a part of a larger storage (which would be kept alive unseen). [stage]
 SY_EXPORT sy_tensor* lend(at::Tensor t, const sy_call& call);
 
-// ---- the surroundings of one call
-// ----------------------------------------------------------------------------------------
+// ---- the surroundings of one call ---------------------------------------------------------------------------------
 
 /// From construction to destruction this OS thread computes as the call says: LibTorch's gradient mode, all nodes of a
 /// backward on this thread, call.threads CPU threads, call.device and call.native_stream as the current ones, memory
@@ -82,8 +80,7 @@ auto in_call(const sy_call& call, bool gradients, Body&& body) {
   }
 }
 
-// ---- bound parameters
-// ----------------------------------------------------------------------------------------------------
+// ---- bound parameters ---------------------------------------------------------------------------------------------
 
 /// The core's views as tensors, by name. Trained weights are leaves whose .grad is the core's gradient view (of its
 /// type, fp32 as a rule, also for bf16 weights), so that LibTorch's autograd adds into it.
@@ -117,8 +114,7 @@ struct pass {
   bool first_run() const { return training() && !(call.flags & SY_CALL_REPLAY); }
 };
 
-// ---- layers whose backward is made by LibTorch's autograd
-// ----------------------------------------------------------------
+// ---- layers whose backward is made by LibTorch's autograd ---------------------------------------------------------
 
 /// What one forward keeps: the gradient edges of its outputs (not the outputs) and where the input gradients will
 /// arrive.
@@ -176,8 +172,7 @@ class torch_layer : public M {
   autograd autograd_;
 };
 
-// ---- the plugin
-// ----------------------------------------------------------------------------------------------------------
+// ---- the plugin ---------------------------------------------------------------------------------------------------
 
 /// While it lives, a refused allocation writes the host's own words (wanted, used, budget) into this error slot.
 class SY_EXPORT error_slot {

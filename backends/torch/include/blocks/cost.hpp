@@ -41,4 +41,21 @@ inline void add_elementwise_flops(cost& c, double forward, double backward) {
   c.flops_input += backward;
 }
 
+/// The cost of a layer that is one part (one input and output of the same shape) with add_flops, walk_forward, walk_backward
+/// and keeps_input.
+template <class Part>
+cost cost_of_part(const Part& part, uint32_t kind, const sy_port& x) {
+  cost c;
+  part.add_flops(c, x);
+  tally forward, backward;
+  part.walk_forward(forward, x, kind == SY_TRAIN);
+  c.bytes_workspace = forward.workspace();
+  if (kind != SY_TRAIN) return c;
+  c.keep_in = part.keeps_input(x.dtype) ? 1 : 0;
+  c.bytes_saved = static_cast<uint64_t>(forward.live) - bytes_of(x);
+  part.walk_backward(backward, x);
+  c.bytes_workspace_backward = backward.workspace_besides(bytes_of(x));
+  return c;
+}
+
 }  // namespace sy

@@ -1,0 +1,32 @@
+// Batch normalisation (Ioffe, Szegedy 2015) that is right under micro-batches and recompute.
+//
+// Training calls normalise with the statistics of their own micro-batch. What they saw goes into accumulators, and finish()
+// moves these into the running statistics once per step:
+//   deferred  (count, mean, M2) of the whole step, merged by Chan's formula in micro-batch order; one momentum update, as one
+//             batch without micro-batches would do:  running = (1 - m) running + m statistic
+//   micro     the composition of one update per micro-batch, as PyTorch does:  a_k = (1 - m) a_(k-1) + m statistic_k,
+//             running = (1 - m)^k running + a_k
+// The variance is biased for normalising, unbiased in the running one. Frozen, EVAL and FORWARD use the running statistics.
+#pragma once
+
+#include "switchyard/cpp/torch.hpp"
+
+namespace sy {
+
+class SY_EXPORT batch_norm {
+ public:
+  double momentum = 0.1, eps = 1e-5;
+  bool affine = true, frozen = false, deferred = false;
+  bool fp32_weights = false;  // weights of class FP32; the core's keep_fp32 has the same effect on others
+  int64_t axis = -1;          // of the channels: 1 or -1
+
+  void declare(std::vector<param>& to, const std::string& prefix, int64_t channels) const;
+  /// Computes in fp32 (fp64 for fp64) and gives x's type.
+  at::Tensor apply(pass& p, std::string_view prefix, const at::Tensor& x) const;
+  void finish(pass& p, std::string_view prefix) const;
+
+ private:
+  void gather(pass& p, std::string_view prefix, const at::Tensor& mean, const at::Tensor& invstd, int64_t count) const;
+};
+
+}  // namespace sy

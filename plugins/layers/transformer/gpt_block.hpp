@@ -1,0 +1,72 @@
+// A whole transformer block: x + attention(norm1(x)), then + feed_forward(norm2(.)).
+#pragma once
+
+#include "feed_forward_part.hpp"
+#include "self_attention.hpp"
+
+namespace sy {
+
+struct gpt_block_layer {
+  static constexpr const char* id = "gpt_block";
+  static constexpr const char* help =
+      "transformer block with norms in front: x + attention(norm1(x)), then + feed-forward(norm2(.)); input [rows, time, width]";
+  static constexpr sy_option options[] = {
+      i64_option("heads", nullptr, 1, 65536, "attention heads; must divide the width"),
+      i64_option("kv_heads", "0", 0, 65536, "key and value heads, each shared by heads / kv_heads; 0: as heads"),
+      bool_option("causal", "true", "a position sees itself and earlier ones only"),
+      str_option("norm", "\"layer\"", row_norm_names, "LayerNorm or RMSNorm"),
+      str_option("activation", "\"gelu_tanh\"", feed_forward_activations, "of the feed-forward network; gelu is exact"),
+      i64_option("width", "0", 0, 1e9, "inner width of the feed-forward network; 0: four times the input's"),
+      bool_option("rotary", "false", "rotary positions (half-split, as Llama)"),
+      f64_option("rotary_base", "10000.0", 1, 1e12, "slowest wave length of rotary positions, over 2 pi"),
+      bool_option("bias", "true", "biases in products and LayerNorms"),
+      f64_option("dropout", "0.0", 0, 1, "probability, on attention probabilities and both residual branches"),
+      f64_option("eps", "1e-5", 0, 1, "added to the variance in norms"),
+      i64_option("depth", "0", 0, 1e6, "blocks of the model: starts residual projections at 0.02 / sqrt(2 depth); 0: at 0.02"),
+  };
+  explicit gpt_block_layer(const config& c)
+      : attention_(attention_settings(c), "norm1.", "attn."), feed_forward_(feed_forward_settings(c), "norm2.", "mlp.") {}
+
+  std::vector<port> infer(uint32_t kind, ports in) {
+    attention_.infer(kind, *in[0]);
+    feed_forward_.infer(*in[0]);
+    return {like(*in[0])};
+  }
+  std::vector<param> params() const {
+    std::vector<param> all;
+    attention_.declare(all);
+    feed_forward_.declare(all);
+    return all;
+  }
+  sy::cost cost(uint32_t kind, const_ports in) const {
+    const sy_port& x = *in[0];
+    const bool training = kind == SY_TRAIN;
+    sy::cost c;
+    attention_.add_flops(c, x);
+    feed_forward_.add_flops(c, x);
+    tally forward, backward;
+    attention_.walk_forward(forward, x, training);
+    feed_forward_.walk_forward(forward, x, training);
+    if (!training) forward.drop(bytes_of(x));  // between the halves
+    c.bytes_workspace = forward.workspace();
+    if (!training) return c;
+    c.keep_in = attention_.keeps_input(x.dtype) ? 1 : 0;
+    c.bytes_saved = static_cast<uint64_t>(forward.live) - bytes_of(x);
+    feed_forward_.walk_backward(backward, x);
+    backward.drop(bytes_of(x));  // between the halves
+    attention_.walk_backward(backward, x);
+    c.bytes_workspace_backward = backward.workspace_besides(bytes_of(x));
+    return c;
+  }
+  at::Tensor forward(pass& p) {
+    const at::Tensor& x = p.in(0);
+    const at::Tensor middle = attention_.forward(p, x.view({-1, x.size(2)}), x.size(0));
+    return feed_forward_.forward(p, middle).view(x.sizes());
+  }
+
+ private:
+  self_attention attention_;
+  feed_forward_part feed_forward_;
+};
+
+}  // namespace sy
