@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,57 @@ std::int64_t whole_step(const std::string& run) {
 void wait_for_save(const std::string& run) {
   const fs::path before = fs::read_symlink(run + "/checkpoint");
   for (int i = 0; i < 20000 && fs::read_symlink(run + "/checkpoint") == before; ++i) usleep(1000);
+}
+
+enum class End { killed, done, untraceable };
+
+/// Runs `act` in a child that is killed when it is about to make its n-th system call.
+template <class Act>
+End killed_before_call(int n, Act act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(9);
+    raise(SIGSTOP);
+    act();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  for (int stops = 0; WIFSTOPPED(status); ++stops) {  // two for each call: before and after
+    if (stops == 2 * n - 1)
+      kill(child, SIGKILL);
+    else
+      ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    waitpid(child, &status, 0);
+  }
+  if (WIFSIGNALED(status)) return End::killed;
+  return WEXITSTATUS(status) == 9 ? End::untraceable : End::done;
+}
+
+/// Kills a save of `step` over one of step 5 before each of its system calls in turn.
+void kill_everywhere(std::int64_t step) {
+  End end = End::killed;
+  int calls = 0;
+  for (int n = 1; end == End::killed; ++n, ++calls) {
+    TempFolder run;
+    save_checkpoint(run.path(), 5, content_of(1), 2);
+    end = killed_before_call(n, [&] { save_checkpoint(run.path(), step, content_of(2), 2); });
+    if (end == End::untraceable) {
+      MESSAGE("skipped: processes cannot be traced here");
+      return;
+    }
+    REQUIRE(fs::is_regular_file(run / "checkpoint/model.safetensors"));
+    const Checkpoint found = open_checkpoint(run.path());
+    const std::int32_t value = first_value(found.model, "w");
+    REQUIRE(first_value(SafetensorsFile::open(run / "checkpoint/model.safetensors"), "w") == value);
+    REQUIRE(first_value(found.optimizer, "w.m") == value);
+    REQUIRE(found.step == (value == 1 ? 5 : step));
+    REQUIRE((end == End::killed || value == 2));
+    save_checkpoint(run.path(), 20, content_of(3), 1);
+    REQUIRE(names(run / "checkpoints") == std::set<std::string>{"step-000020"});
+    REQUIRE(names(run.path()) == std::set<std::string>{"checkpoint", "checkpoints"});
+  }
+  CHECK(calls > 20);
 }
 
 }  // namespace
@@ -195,6 +247,11 @@ TEST_CASE("no room on the disk: an error, and the earlier checkpoint is intact")
   CHECK(contains(text, "model.safetensors"));
   CHECK(names(run / "checkpoints") == std::set<std::string>{"step-000001"});
   CHECK(whole_step(run.path()) == 1);
+}
+
+TEST_CASE("killed before any of its system calls, a save leaves a whole checkpoint and nothing that stays") {
+  SUBCASE("of a later step") { kill_everywhere(6); }
+  SUBCASE("of the same step again") { kill_everywhere(5); }
 }
 
 TEST_CASE("killed at any moment, there is always a whole checkpoint") {
