@@ -5,6 +5,7 @@
 
 #include "plugin/code_name.hpp"
 #include "plugin/host.hpp"
+#include "plugin/utf8.hpp"
 
 namespace switchyard {
 namespace {
@@ -26,7 +27,10 @@ Error as_error(sy_rc code, const sy_error* from) {
 
 sy_rc give_error(sy_error** err, const Error& error) noexcept {
   try {
-    if (err && !*err) *err = new sy_error{error};
+    if (!err || *err) return error.code();
+    Error clean(error.code(), valid_utf8(error.what()));
+    for (const auto& [key, value] : error.notes()) clean.note(valid_utf8(key), valid_utf8(value));
+    *err = new sy_error{clean};
   } catch (...) {  // no memory for the text: the code alone must do
   }
   return error.code();

@@ -9,6 +9,7 @@
 #include "base/tensor.hpp"
 #include "config/size.hpp"
 #include "plugin/options.hpp"
+#include "plugin/utf8.hpp"
 #include "plugin/version.hpp"
 
 namespace switchyard {
@@ -22,7 +23,7 @@ sy_rc fail(void*, sy_error** err, sy_rc code, const char* message) {
 
 void note(void*, sy_error* err, const char* key, const char* value) {
   if (!err || !key || !value) return;
-  guard(nullptr, [&] { err->error.note(key, value); });
+  guard(nullptr, [&] { err->error.note(valid_utf8(key), valid_utf8(value)); });
 }
 
 void log_line(void*, const sy_origin* origin, int32_t level, const char* where, const char* message) {
@@ -78,7 +79,7 @@ void tensor_keep(sy_tensor* tensor) {
 }
 
 void text_add(sy_text* text, const char* utf8) {
-  if (text && utf8) guard(nullptr, [&] { text->text += utf8; });
+  if (text && utf8) guard(nullptr, [&] { text->text += valid_utf8(utf8); });
 }
 
 const void* get(void*, const char*) { return nullptr; }

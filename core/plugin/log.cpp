@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "plugin/host.hpp"
+#include "plugin/utf8.hpp"
 
 namespace switchyard {
 namespace {
@@ -36,7 +37,7 @@ void set_log_sink(Sink sink) {
 void log(int level, const std::string& where, const std::string& text) {
   const std::lock_guard lock(the_log().mutex);
   const Sink sink = the_log().sink;  // a copy: the sink may replace itself
-  sink(std::clamp(level, 0, 4), where, text);
+  sink(std::clamp(level, 0, 4), valid_utf8(where), valid_utf8(text));
 }
 
 }  // namespace switchyard

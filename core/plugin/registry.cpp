@@ -36,6 +36,7 @@ std::string name_of(const LoadedPlugin& plugin) {
 struct Registry::Impl {
   std::vector<SearchFolder> folders;
   std::vector<PluginCandidate> candidates;  // in search order, then files named by the user
+  std::map<std::string, sy_rc> refused;     // why candidates were skipped, by path
   std::map<std::pair<const PluginKind*, std::string>, Offer> offers;
 
   void scan();
@@ -44,6 +45,7 @@ struct Registry::Impl {
   std::string resolve(const std::string& wanted) const;
   void load_wanted(const std::string& wanted);
   void try_candidate(PluginCandidate& c);
+  void skip(PluginCandidate& c, const Error& why);
   void open_all(const PluginKind& kind);
   void check_wanted(const LoadedPlugin& plugin) const;
   void take(const LoadedPlugin& plugin, bool wanted, PluginCandidate* from);
@@ -75,11 +77,18 @@ void Registry::Impl::look_at(const std::string& path, bool named) {
       check_note(note, path);
       c.state = "found";
     } catch (const Error& e) {
-      c.reason = e.what();
+      skip(c, e);
     }
   }
-  if (c.state == "skipped") log(1, "plugins", c.path + ": " + c.reason);
   candidates.push_back(std::move(c));
+}
+
+/// One line of the log for each, at debug level: a search that goes on is no failure.
+void Registry::Impl::skip(PluginCandidate& c, const Error& why) {
+  c.state = "skipped";
+  c.reason = why.what();
+  refused[c.path] = why.code();
+  log(1, "plugins", c.reason);
 }
 
 PluginCandidate& Registry::Impl::candidate(const std::string& path) {
@@ -110,7 +119,7 @@ void Registry::Impl::load_wanted(const std::string& wanted) {
     c.id = plugin.id;
     take(plugin, true, &c);
   } catch (const Error& e) {
-    if (c.state != "loaded") c.state = "skipped", c.reason = e.what();
+    if (c.state != "loaded") skip(c, e);
     throw;
   }
 }
@@ -120,9 +129,7 @@ void Registry::Impl::try_candidate(PluginCandidate& c) {
   try {
     take(load_plugin(c.path), false, &c);
   } catch (const Error& e) {
-    c.state = "skipped";
-    c.reason = e.what();
-    log(1, "plugins", c.path + ": " + c.reason);
+    skip(c, e);
   }
 }
 
@@ -195,7 +202,7 @@ void Registry::Impl::unknown(const PluginKind& kind, const std::string& id) {
   for (const PluginCandidate& c : candidates) {
     const PluginFileName name = parse_file_name(c.path);
     if (c.state == "skipped" && name.word == kind.word && name.name == id)
-      throw Error(SY_E_ABI, std::string(kind.title) + " '" + id + "' cannot be used: " + c.reason);
+      throw Error(refused.at(c.path), std::string(kind.title) + " '" + id + "' cannot be used: " + c.reason);
   }
   const std::vector<std::string> all = names(kind);
   std::string text = "unknown " + std::string(kind.title) + " '" + id + "'";

@@ -40,8 +40,8 @@ class Registry {
 
   /// Tables by name; optional slots are never NULL (stubs answer SY_E_UNIMPLEMENTED, `get` answers NULL), except that a
   /// layer's empty finish answers SY_OK. Whether a layer splits its backward is said by its caps. Unknown: SY_E_CONFIG
-  /// that lists the known names, the nearest one and the folders searched; SY_E_ABI when a file of that very name does
-  /// not fit. The tables live as long as the process.
+  /// that lists the known names, the nearest one and the folders searched; the file's own error (SY_E_ABI ...) when one
+  /// of that very name does not fit. The tables live as long as the process.
   const sy_layer_api& layer(const std::string& id);
   const sy_policy_api& policy(const std::string& id);
   const sy_schedule_api& schedule(const std::string& id);

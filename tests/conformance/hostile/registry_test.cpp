@@ -79,6 +79,9 @@ TEST_CASE("a file of the very name that does not fit is what the error is about"
   const Error e = error_of([&] { r.schedule("abi-next-major"); });
   CHECK(e.code() == SY_E_ABI);
   CHECK(has(e.what(), "ABI 1.0"));
+  const Error unavailable = error_of([&] { r.schedule("attach-fails"); });
+  CHECK(unavailable.code() == SY_E_UNAVAILABLE);
+  CHECK(has(unavailable.what(), "no licence"));
 }
 
 TEST_CASE("every hostile plugin in one folder: all the good ones are there, each bad one has its reason") {

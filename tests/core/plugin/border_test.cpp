@@ -104,3 +104,15 @@ TEST_CASE("an error beside success is dropped; an error is never a success") {
         }).code() == SY_OK);
   CHECK(h->fail(h->self, nullptr, SY_OK, nullptr) == SY_E_INTERNAL);
 }
+
+TEST_CASE("bytes that are no UTF-8 do not cross") {
+  const sy_host* h = host_table();
+  sy_error* err = nullptr;
+  h->fail(h->self, &err, SY_E_DATA, "caf\xe9 \xc3\xa9 \xff");
+  h->note(h->self, err, "key\xfe", "\xe2\x82");
+  REQUIRE(err);
+  CHECK(std::string(err->error.what()) == "caf\xef\xbf\xbd \xc3\xa9 \xef\xbf\xbd");
+  REQUIRE(err->error.note("key\xef\xbf\xbd"));
+  CHECK(*err->error.note("key\xef\xbf\xbd") == "\xef\xbf\xbd");
+  delete err;
+}
