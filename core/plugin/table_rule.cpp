@@ -69,8 +69,9 @@ void check_backend(const void* table) {
 const TableRule& layer_rule() {
   using Api = sy_layer_api;
   static const SlotRule slots[] = {
-      MUST(create), MUST(infer), MUST(params), MUST(cost), MUST(bind), MUST(forward), MUST(backward), MAY(backward_input),
-      MAY(backward_weight), {"finish", offsetof(Api, finish), any(finish_nothing)}, MUST(free_saved), MUST(destroy), MAY(get)};
+      MUST(create), MUST(infer), MUST(params), MUST(cost), MUST(bind), MUST(forward), MUST(backward),
+      MAY(backward_input), MAY(backward_weight), {"finish", offsetof(Api, finish), any(finish_nothing)},
+      MUST(free_saved), MUST(destroy), MAY(get)};
   static const TableRule rule{UP_TO(get), sizeof(Api), slots, check_layer};
   return rule;
 }
@@ -99,10 +100,11 @@ const TableRule& optimizer_rule() {
 const TableRule& backend_rule() {
   using Api = sy_backend_api;
   static const SlotRule slots[] = {
-      MUST(open), MUST(close), MUST(device), MUST(enter), MUST(leave), MUST(alloc), MUST(free), MUST(host_alloc), MUST(host_free),
-      MUST(stream_new), MUST(stream_free), MUST(stream_native), MUST(stream_wait), MUST(stream_sync), MUST(event_new),
-      MUST(event_free), MUST(event_record), MUST(event_sync), MUST(event_ready), MUST(event_seconds), MUST(copy), MUST(cast),
-      MUST(fill_zero), MUST(accumulate), MAY(capture_begin), MAY(capture_end), MAY(graph_launch), MAY(graph_free), MAY(get)};
+      MUST(open), MUST(close), MUST(device), MUST(enter), MUST(leave), MUST(alloc), MUST(free), MUST(host_alloc),
+      MUST(host_free), MUST(stream_new), MUST(stream_free), MUST(stream_native), MUST(stream_wait), MUST(stream_sync),
+      MUST(event_new), MUST(event_free), MUST(event_record), MUST(event_sync), MUST(event_ready), MUST(event_seconds),
+      MUST(copy), MUST(cast), MUST(fill_zero), MUST(accumulate), MAY(capture_begin), MAY(capture_end),
+      MAY(graph_launch), MAY(graph_free), MAY(get)};
   static const TableRule rule{UP_TO(get), sizeof(Api), slots, check_backend};
   return rule;
 }
