@@ -8,8 +8,8 @@ import os
 import random
 import sys
 
-SENTENCE = b"a model that is split over two devices learns what a model on one device learns. "
-CONTEXT, BATCH, STEPS = 16, 16, 160
+SENTENCE = b"the quick brown fox jumps over the lazy dog, from one device to the next. "
+CONTEXT, BATCH, STEPS = 16, 16, 200
 CPU, INT, FORWARD_LAST = 1, 0, 1
 
 
@@ -101,4 +101,5 @@ def main():
     sy.sy_runtime_close(runtime)
 
 
-main()
+if __name__ == "__main__":
+    main()
