@@ -87,8 +87,10 @@ void Registry::Impl::look_at(const std::string& path, bool named) {
 void Registry::Impl::skip(PluginCandidate& c, const Error& why) {
   c.state = "skipped";
   c.reason = why.what();
-  refused[c.path] = why.code();
   log(1, "plugins", c.reason);
+  if (c.reason.starts_with(c.path)) c.reason.erase(0, c.path.size());  // the path stands beside it
+  c.reason.erase(0, c.reason.find_first_not_of(": "));
+  refused[c.path] = why.code();
 }
 
 PluginCandidate& Registry::Impl::candidate(const std::string& path) {
@@ -202,7 +204,8 @@ void Registry::Impl::unknown(const PluginKind& kind, const std::string& id) {
   for (const PluginCandidate& c : candidates) {
     const PluginFileName name = parse_file_name(c.path);
     if (c.state == "skipped" && name.word == kind.word && name.name == id)
-      throw Error(refused.at(c.path), std::string(kind.title) + " '" + id + "' cannot be used: " + c.reason);
+      throw Error(refused.at(c.path),
+                  std::string(kind.title) + " '" + id + "' cannot be used: " + c.path + ": " + c.reason);
   }
   const std::vector<std::string> all = names(kind);
   std::string text = "unknown " + std::string(kind.title) + " '" + id + "'";
@@ -217,7 +220,7 @@ void Registry::Impl::unknown(const PluginKind& kind, const std::string& id) {
   for (const PluginCandidate& c : candidates) {
     const std::string word = parse_file_name(c.path).word;
     if (c.state == "skipped" && (word.empty() || word == kind.word))
-      skipped += (skipped.empty() ? "" : "; ") + c.reason;
+      skipped += (skipped.empty() ? "" : "; ") + c.path + ": " + c.reason;
   }
   if (!skipped.empty()) text += ". Skipped: " + skipped;
   throw Error(SY_E_CONFIG, text);

@@ -51,7 +51,7 @@ TEST_CASE("a lookup opens the file of that name and no other") {
   CHECK(candidate(r, hostile("good")).state == "found");
   CHECK(candidate(r, hostile("good")).id == "test.hostile.good");
   CHECK(candidate(r, hostile("abi-next-major")).state == "skipped");
-  CHECK(has(candidate(r, hostile("abi-next-major")).reason, "ABI 1.0"));
+  CHECK(candidate(r, hostile("abi-next-major")).reason.starts_with("was built for ABI 1.0"));
   CHECK(r.plugin_of(&r.schedule("longer-table")) == "test.hostile.longer-table");
 }
 
