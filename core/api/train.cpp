@@ -73,7 +73,14 @@ TrainOptions options_of(const sy_train_options& o) {
   return options;
 }
 
-std::string json_of(const TrainResult& r) {
+/// What the loss is measured in, where that is known.
+const char* loss_unit(const Session& session) {
+  if (session.data().train->targets().kind != TargetKind::tokens) return nullptr;
+  const DataOptions& data = session.data().options;
+  return !data.text.empty() && data.tokenizer == "bytes" ? "nats per byte" : "nats per token";
+}
+
+std::string json_of(const TrainResult& r, const Session& session) {
   Json json;
   if (!r.folder.empty()) json["folder"] = r.folder;
   json["step"] = r.step;
@@ -82,6 +89,7 @@ std::string json_of(const TrainResult& r) {
   if (r.loss) json["loss"] = *r.loss;
   if (r.val_loss) json["val_loss"] = *r.val_loss;
   if (r.val_accuracy) json["val_accuracy"] = *r.val_accuracy;
+  if (const char* unit = loss_unit(session)) json["unit"] = unit;
   json["peaks"] = Json::array();
   for (const DevicePeak& p : r.peaks)
     json["peaks"].push_back({{"name", p.device}, {"planned", p.planned}, {"measured", p.measured}});
@@ -101,6 +109,9 @@ sy_rc sy_train(sy_runtime* runtime, const sy_train_options* given, char** give_j
     const auto session = Session::open(subject.config, *state.registry, Purpose::train, subject.run);
     if (options.on_plan) options.on_plan(options.user, session->plan_text().c_str(), session->plan_json().c_str());
     std::atomic<bool> stop{false};
-    run_on(*session, [&] { give_text(give_json, json_of(session->train(train_options, hooks_of(options, stop)))); });
+    run_on(*session, [&] {
+      const TrainResult result = session->train(train_options, hooks_of(options, stop));
+      give_text(give_json, json_of(result, *session));
+    });
   });
 }

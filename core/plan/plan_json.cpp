@@ -28,6 +28,14 @@ Json memory_json(const DeviceMemory& m) {
           {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()}};
 }
 
+/// Elements of the weights whose values lie on a device; a tied table lies with its owner.
+int64_t parameters_on(const Plan& plan, const Model& model, int d) {
+  int64_t n = 0;
+  for (const Parameter& p : model.parameters())
+    if (p.kind == SY_WEIGHT && !p.is_tied() && plan.device_of_layer(p.layer) == d) n += p.count();
+  return n;
+}
+
 Json device_json(const Plan& plan, const Model& model, int d) {
   const PlanDevice& device = plan.devices[d];
   Json json = {{"index", d}, {"name", device.name}, {"replica", 0}, {"shard", 0}, {"threads", device.threads}};
@@ -39,6 +47,7 @@ Json device_json(const Plan& plan, const Model& model, int d) {
   for (const Stage& s : plan.stages)
     if (s.device == d) json["stages"].push_back(s.index);
   json["layers"] = layers_of_device(plan, model, d);
+  json["parameters"] = parameters_on(plan, model, d);
   json["memory"] = memory_json(plan.memory[d]);
   json["program"] = Json::array();
   for (const Action& a : plan.train[d]) json["program"].push_back({kind_letter(a.kind), a.stage, a.micro_batch});

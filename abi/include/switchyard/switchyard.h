@@ -210,7 +210,7 @@ typedef struct sy_train_options {
 } sy_train_options;
 
 /* Trains as the configuration says. Result: {"folder","step","stopped","seconds","loss","val_loss","val_accuracy",
- * "peaks":[{"name","planned","measured"}],"sample_before","sample_after"}; absent where it does not apply. options: NULL
+ * "unit","peaks":[{"name","planned","measured"}],"sample_before","sample_after"}; absent where it does not apply. options: NULL
  * is one with zeroes. [ctl] */
 SY_EXPORT sy_rc sy_train(sy_runtime *, const sy_train_options *options, char **give_json, sy_error **err);
 /* {"loss","valid","samples","accuracy","perplexity","nats_per_byte"} of the held-out part.                      [ctl] */
