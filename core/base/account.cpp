@@ -10,7 +10,10 @@ bool sy_origin::charge(int64_t bytes) {
   int64_t before = live.load();
   do {
     // Compared before it is added: a charge that fails is never seen by others, and nothing overflows.
-    if (bytes > 0 && (before > limit || bytes > limit - std::max<int64_t>(before, 0))) return false;
+    if (bytes > 0 && (before > limit || bytes > limit - std::max<int64_t>(before, 0))) {
+      refused.store(bytes), live_at_refusal.store(before);
+      return false;
+    }
   } while (!live.compare_exchange_weak(before, before + bytes));
   int64_t seen = peak.load();
   while (before + bytes > seen && !peak.compare_exchange_weak(seen, before + bytes)) {

@@ -21,6 +21,8 @@ struct sy_origin {
   uint64_t budget = switchyard::no_budget;  // bytes
   std::atomic<int64_t> live{0};
   std::atomic<int64_t> peak{0};
+  std::atomic<int64_t> refused{0};          // bytes of the last charge that was over the budget
+  std::atomic<int64_t> live_at_refusal{0};  // bytes held then
 
   /// Charges or returns bytes; false: over the budget, nothing was charged.
   bool charge(int64_t bytes);

@@ -34,6 +34,7 @@ void Crew::work(std::shared_ptr<Shared> shared, int number) {
       job = shared->job;
     }
     job(number);
+    job = nullptr;  // what it holds is gone before the caller goes on
     const std::lock_guard lock(shared->mutex);
     if (--shared->running == 0) shared->changed.notify_all();
   }
@@ -57,6 +58,7 @@ bool Crew::wait(const std::function<bool()>& hurry, std::chrono::duration<double
       end = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
     if (Clock::now() > end) return false;
   }
+  shared_->job = nullptr;
   return true;
 }
 

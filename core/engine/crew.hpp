@@ -19,7 +19,8 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Starts job(thread number) on every thread. It must not throw. [ctl]
+  /// Starts job(thread number) on every thread; each calls a copy of its own. It must not throw, and must own what it
+  /// works with if it can outlast a wait() that ends early. [ctl]
   void post(std::function<void(int)> job);
   /// Waits until all are done, or for at most `patience` after `hurry` first says true. False: somebody still hangs.
   /// [ctl]

@@ -1,7 +1,11 @@
 #include "engine/device.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
+#include "base/dtype.hpp"
 #include "config/size.hpp"
 #include "plugin/host.hpp"
 #include "plugin/options.hpp"
@@ -99,6 +103,18 @@ void Device::accumulate(const sy_view& to, const sy_view& from) const {
 
 void Device::zero(const sy_view& to) const {
   call_plugin([&](sy_error** e) { return api().fill_zero(backend_->get(), &to, stream_, e); });
+}
+
+std::optional<std::size_t> Device::find_non_finite(const sy_view& v) const {
+  const auto count = static_cast<std::size_t>(element_count(shape_of(v)));
+  std::vector<std::byte> raw(byte_count(v));
+  copy_into(OwnedView(raw.data(), {SY_DEVICE_CPU, 0}, v.dtype, shape_of(v)).get(), v);
+  wait();
+  std::vector<float> numbers(count);
+  convert(raw.data(), v.dtype, numbers.data(), dtype::f32, count);
+  const auto found = std::find_if_not(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+  if (found == numbers.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - numbers.begin());
 }
 
 void Device::wait() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/account.hpp"
@@ -80,6 +81,9 @@ class Device {
   void cast_into(const sy_view& to, const sy_view& from) const;
   void accumulate(const sy_view& to, const sy_view& from) const;
   void zero(const sy_view& to) const;
+  /// The first element, in row-major order, of a contiguous float tensor here that is NaN or infinite. Takes no memory
+  /// on the device, and waits.
+  std::optional<std::size_t> find_non_finite(const sy_view& v) const;
   /// Waits until everything enqueued is done.
   void wait() const;
 

@@ -24,10 +24,23 @@ Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model
       stop_within(config.devices.stop_within),
       forward_schedule(switchyard::forward_schedule(registry)),
       loss_scale(chosen_scale(config.precision)),
-      failure([this] {
-        for (auto& c : channels) c->close();
-      }) {
+      failure(
+          [this] {
+            for (auto& c : channels) c->close();
+          },
+          [this] {
+            for (auto& c : channels) c->reset();
+          }) {
   if (config.precision.tf32) call_flags |= SY_CALL_TF32;
+  if (config.train && config.train->deterministic) call_flags |= SY_CALL_DETERMINISTIC;
+  open_devices();
+  for (const Edge& e : plan.edges) channels.push_back(std::make_unique<EdgeChannel>(e.capacity));
+  crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
+}
+
+Pipe::Impl::~Impl() = default;
+
+void Pipe::Impl::start(const Config& config, Registry& registry) {
   StorageOptions options;
   options.gradient_dtype = config.precision.gradients == "bf16" ? dtype::bf16 : dtype::f32;
   if (config.train) {
@@ -35,16 +48,10 @@ Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model
     options.states = static_cast<int>(optimizer->states.size());
     options.decay_all = optimizer->decay_all;
     clip_norm = config.train->clip_norm;
-    if (config.train->deterministic) call_flags |= SY_CALL_DETERMINISTIC;
   }
-  open_devices();
-  for (const Edge& e : plan.edges) channels.push_back(std::make_unique<EdgeChannel>(e.capacity));
-  crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
   allocate(options);
   draw_initial_values();
 }
-
-Pipe::Impl::~Impl() = default;
 
 void Pipe::Impl::open_devices() {
   std::map<const sy_backend_api*, std::shared_ptr<OpenedBackend>> opened;
@@ -63,12 +70,12 @@ void Pipe::Impl::allocate(const StorageOptions& options) {
   std::vector<int> device_of_layer;
   for (std::size_t l = 0; l < model->layers().size(); ++l)
     device_of_layer.push_back(plan.device_of_layer(static_cast<int>(l)));
-  on_all([&](int d) {
+  on_all([this, device_of_layer, options](int d) {
     storage[d] = std::make_unique<DeviceStorage>(*devices[d], d, *model, device_of_layer, options, stored);
   });
   for (const Stage& s : plan.stages)
     stages.push_back(std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], channels));
-  on_all([&](int d) {
+  on_all([this](int d) {
     for (const Stage& s : plan.stages)
       if (s.device == d) stages[s.index]->bind(stored);
   });
@@ -109,6 +116,7 @@ Pipe::~Pipe() {
 
 std::unique_ptr<Pipe> Pipe::build(const Config& config, Registry& registry, std::unique_ptr<Model> model, Plan plan) {
   std::unique_ptr<Pipe> pipe(new Pipe(std::make_unique<Impl>(config, registry, std::move(model), std::move(plan))));
+  pipe->impl_->start(config, registry);
   pipe->values_changed();
   return pipe;
 }
@@ -127,7 +135,13 @@ std::vector<DevicePeak> Pipe::peaks() const {
   return all;
 }
 
-void Pipe::cancel() { impl_->failure.set(Error(SY_E_CANCELLED, "the step was cancelled")); }
+std::vector<const sy_origin*> Pipe::accounts() const {
+  std::vector<const sy_origin*> all;
+  for (const auto& device : impl_->devices) all.push_back(device->account());
+  return all;
+}
+
+void Pipe::cancel() { impl_->failure.cancel(Error(SY_E_CANCELLED, "the step was cancelled")); }
 
 namespace {
 
@@ -180,11 +194,11 @@ void Pipe::read_gradient(int parameter, std::span<float> to) const {
 void Pipe::values_changed() {
   Impl& i = *impl_;
   ++i.param_version;
-  i.on_all([&](int d) {
+  i.on_all([&i](int d) {
     for (const Stored& s : i.stored)
       if (s.device == d && s.trained) i.devices[d]->cast_into(s.value.get(), s.master.get());
   });
-  i.on_all([&](int d) { i.share_tied(d); });
+  i.on_all([&i](int d) { i.share_tied(d); });
 }
 
 }  // namespace switchyard

@@ -86,7 +86,10 @@ class Pipe {
   int64_t applied_steps() const;
   void set_applied_steps(int64_t n);
   std::vector<DevicePeak> peaks() const;
-  /// Ends the current step early: it is dropped and throws SY_E_CANCELLED. [any]
+  /// Each device's memory account, in the order of the plan; never freed.
+  std::vector<const sy_origin*> accounts() const;
+  /// Ends the step, evaluation or forward that is going on: it is dropped and throws SY_E_CANCELLED. Does nothing
+  /// between two of them, or once the weights are being updated. [any]
   void cancel();
 
  private:

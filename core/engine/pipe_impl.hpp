@@ -46,26 +46,51 @@ struct Pipe::Impl {
 
   // ---- pipe.cpp
   void open_devices();
+  /// Allocates, draws and binds. Threads may hang in it, so that it is not the constructor's. Throws.
+  void start(const Config& config, Registry& registry);
   void allocate(const StorageOptions& options);
   void draw_initial_values();
   void check_usable() const;
 
   // ---- pipe_step.cpp
-  /// body(device number) on every device's thread; throws the first failure after everybody stopped.
-  void on_all(const std::function<void(int)>& body);
-  void run_pass(const std::vector<std::vector<Action>>& programs, StepContext& context, int first, int count);
-  StepContext context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets);
+  /// body(device number) on every device's thread; throws the first failure after everybody stopped, or at the latest
+  /// `stop_within` after it. A body that hangs outlives the call: what it refers to is the Impl's, or its own.
+  void on_all(std::function<void(int)> body);
+  using Context = std::shared_ptr<StepContext>;
+  void run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first, int count);
+  Context context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets);
   void add_micro_batches(StepContext& context, int64_t first_row, int64_t rows, int most);
   StepResult collect(const StepContext& context, int64_t valid) const;
-  StepResult accumulate_gradients(const Batch& batch, StepContext& context);
+  StepResult accumulate_gradients(const Batch& batch, const Context& context);
   void sum_tied(int device);
   double gradient_norm();
-  void update(const StepContext& context, double lr, double norm);
+  void update(const Context& context, double lr, double norm);
   void share_tied(int device);
   const std::vector<std::vector<Action>>& forward_program(int micro_batches);
   void check_batch(const HostTensor& inputs, const HostTensor* targets, const Shapes& shapes) const;
   void drop_step();
-  std::string first_unsound_gradient();
+  Error with_memory_facts(const Error& error, int device) const;
+
+  /// Cancels count while it lives, or until end().
+  class Cancellable {
+   public:
+    explicit Cancellable(Impl& pipe) : pipe_(pipe) { pipe_.failure.take_cancels(); }
+    ~Cancellable();
+    Cancellable(const Cancellable&) = delete;
+    Cancellable& operator=(const Cancellable&) = delete;
+    /// Throws when there was a cancel; later ones come too late.
+    void end();
+
+   private:
+    Impl& pipe_;
+  };
+
+  // ---- pipe_finite.cpp
+  /// Runs the forward of the same samples again and throws for the first output that is not finite, naming its layer;
+  /// returns when all are finite.
+  void find_non_finite(const StepContext& context);
+  /// The first parameter, in the order of the model, whose gradient is not finite.
+  Error unsound_gradient(uint64_t step);
 };
 
 }  // namespace switchyard

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,16 +12,19 @@ namespace switchyard {
 
 // ---- running things on the device threads ---------------------------------------------------------------------------
 
-void Pipe::Impl::on_all(const std::function<void(int)>& body) {
-  crew->post([&](int d) {
+void Pipe::Impl::on_all(std::function<void(int)> body) {
+  check_usable();
+  crew->post([this, body = std::move(body)](int d) {
     try {
       const Device::Current current(*devices[d]);
       body(d);
     } catch (const Error& e) {
-      failure.set(e);
+      failure.set(e.code() == SY_E_NO_MEMORY ? with_memory_facts(e, d) : e);
     } catch (const Stopped&) {
     } catch (const std::exception& e) {
-      failure.set(Error(SY_E_INTERNAL, e.what()));
+      failure.set(Error(SY_E_INTERNAL, devices[d]->name() + ": " + e.what()));
+    } catch (...) {
+      failure.set(Error(SY_E_INTERNAL, devices[d]->name() + ": an exception of unknown type"));
     }
   });
   const bool all_stopped = crew->wait([&] { return failure.failed(); }, std::chrono::duration<double>(stop_within));
@@ -38,28 +42,57 @@ void Pipe::Impl::on_all(const std::function<void(int)>& body) {
 /// Frees what the broken step left; weights and optimizer states are as before it.
 void Pipe::Impl::drop_step() {
   for (auto& stage : stages) stage->abandon();
-  for (auto& channel : channels) channel->reset();
   failure.reset();
 }
 
-void Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs, StepContext& context, int first,
+/// What was asked for, held and allowed, and what the plan expected.
+Error Pipe::Impl::with_memory_facts(const Error& error, int d) const {
+  const sy_origin& account = *devices[d]->account();
+  std::string text = error.what();
+  const auto asked = account.refused.load();
+  if (!error.note("wanted_bytes") && asked > 0)
+    text += ": " + std::to_string(asked) + " bytes more do not fit, " + std::to_string(account.live_at_refusal.load()) +
+            " of its budget of " + std::to_string(account.budget) + " are in use";
+  text += "; the plan predicts a peak of " + std::to_string(plan.memory[d].peak()) + " bytes on " + devices[d]->name();
+  Error full(error.code(), text);
+  for (const auto& [key, value] : error.notes()) full.note(key, value);
+  full.note("device", devices[d]->name()).note("planned_bytes", std::to_string(plan.memory[d].peak()));
+  return full;
+}
+
+Pipe::Impl::Cancellable::~Cancellable() {
+  pipe_.failure.refuse_cancels();
+  if (!pipe_.poisoned && pipe_.failure.failed()) pipe_.drop_step();  // cancelled after the last device had stopped
+}
+
+void Pipe::Impl::Cancellable::end() {
+  pipe_.failure.refuse_cancels();
+  if (const std::optional<Error> cancelled = pipe_.failure.first()) {
+    pipe_.drop_step();
+    throw *cancelled;
+  }
+}
+
+void Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first,
                           int count) {
-  on_all([&](int d) {
+  on_all([this, &programs, context, first, count](int d) {  // the programs are the plan's
     for (const Action& a : programs[d]) {
       if (a.micro_batch >= count) continue;  // a smaller last batch has fewer
       if (failure.failed()) throw Stopped();
-      stages[a.stage]->run(a, context, first + a.micro_batch);
+      stages[a.stage]->run(a, *context, first + a.micro_batch);
     }
   });
 }
 
 // ---- what a call is about
-// ---------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------------------
 
-StepContext Pipe::Impl::context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets) {
+Pipe::Impl::Context Pipe::Impl::context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets) {
   check_usable();
   if (inputs.rows() < 1) throw Error(SY_E_DATA, "a batch without samples");
-  StepContext c;
+  auto made = std::make_shared<StepContext>();
+  StepContext& c = *made;
+  c.stop = &failure.stop();
   c.kind = kind;
   c.flags = call_flags;
   c.seed = seed;
@@ -67,7 +100,7 @@ StepContext Pipe::Impl::context_for(uint32_t kind, const HostTensor& inputs, con
   c.batch_rows = inputs.rows();
   c.inputs = &inputs;
   c.targets = targets;
-  return c;
+  return made;
 }
 
 void Pipe::Impl::add_micro_batches(StepContext& context, int64_t first_row, int64_t rows, int most) {
@@ -101,7 +134,7 @@ void Pipe::Impl::check_batch(const HostTensor& inputs, const HostTensor* targets
 }
 
 // ---- one step
-// -------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------------
 
 StepResult Pipe::Impl::collect(const StepContext& context, int64_t valid) const {
   StepResult r;
@@ -122,7 +155,8 @@ StepResult Pipe::Impl::collect(const StepContext& context, int64_t valid) const 
   return r;
 }
 
-StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, StepContext& context) {
+StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, const Context& shared) {
+  StepContext& context = *shared;
   if (batch.rows() > plan.batch)
     throw Error(SY_E_DATA, "a batch of " + std::to_string(batch.rows()) + " samples; the plan is made for " +
                                std::to_string(plan.batch));
@@ -135,10 +169,10 @@ StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, StepContext& con
   check_batch(batch.inputs, &batch.targets, *context.micro_batches[0].shapes);
   const int64_t valid = count_valid(batch.targets, model->batch().ignore);
   context.loss_weight = valid > 0 ? loss_scale.value() / static_cast<double>(valid) : 0;
-  on_all([&](int d) { storage[d]->start_step(); });
-  for (const auto& [first, count] : passes) run_pass(plan.train, context, first, count);
+  on_all([this](int d) { storage[d]->start_step(); });
+  for (const auto& [first, count] : passes) run_pass(plan.train, shared, first, count);
   StepResult result = collect(context, valid);
-  on_all([&](int d) { sum_tied(d); });
+  on_all([this](int d) { sum_tied(d); });
   result.grad_norm = gradient_norm();
   return result;
 }
@@ -161,8 +195,8 @@ void Pipe::Impl::sum_tied(int d) {
 /// The two-norm over all weights, without the loss scale: squares per parameter, then in the order of the model.
 double Pipe::Impl::gradient_norm() {
   if (!optimizer) return 0;
-  std::vector<double> squares(model->parameters().size(), 0.0);
-  on_all([&](int d) {
+  const auto squares = std::make_shared<std::vector<double>>(model->parameters().size(), 0.0);
+  on_all([this, squares](int d) {
     for (DeviceStorage::Span& s : storage[d]->spans()) {
       auto* out = reinterpret_cast<double*>(s.norms.data());
       call_plugin([&](sy_error** e) {
@@ -174,28 +208,29 @@ double Pipe::Impl::gradient_norm() {
       devices[d]->copy_into(OwnedView(host.data(), {SY_DEVICE_CPU, 0}, dtype::f64, shape).get(),
                             OwnedView(out, devices[d]->id(), dtype::f64, shape).get());
       devices[d]->wait();
-      for (std::size_t i = 0; i < host.size(); ++i) squares[s.parameters[i]] = host[i];
+      for (std::size_t i = 0; i < host.size(); ++i) (*squares)[s.parameters[i]] = host[i];
     }
   });
   double sum = 0;
-  for (const double s : squares) sum += s;
+  for (const double s : *squares) sum += s;
   return std::sqrt(sum) / loss_scale.value();
 }
 
-void Pipe::Impl::update(const StepContext& context, double lr, double norm) {
+void Pipe::Impl::update(const Context& context, double lr, double norm) {
   sy_opt_control control{};
   control.lr = lr;
   control.inv_scale = 1 / loss_scale.value();
   control.clip_factor = clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
   control.step = applied + 1;
-  on_all([&](int d) {
+  on_all([this, context, control](int d) {
     for (const Stage& s : plan.stages)
-      if (s.device == d) stages[s.index]->finish(context);
+      if (s.device == d) stages[s.index]->finish(*context);
     for (DeviceStorage::Span& s : storage[d]->spans()) {
       const Block on_device = devices[d]->allocate(sizeof(control));
       const Shape bytes{sizeof(control)};
-      devices[d]->copy_into(OwnedView(on_device.data(), devices[d]->id(), dtype::u8, bytes).get(),
-                            OwnedView(&control, {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
+      devices[d]->copy_into(
+          OwnedView(on_device.data(), devices[d]->id(), dtype::u8, bytes).get(),
+          OwnedView(const_cast<sy_opt_control*>(&control), {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
       call_plugin([&](sy_error** e) {
         return optimizer->optimizer.api().step(optimizer->optimizer.get(), &s.span,
                                                reinterpret_cast<const sy_opt_control*>(on_device.data()),
@@ -203,7 +238,7 @@ void Pipe::Impl::update(const StepContext& context, double lr, double norm) {
       });
     }
   });
-  on_all([&](int d) { share_tied(d); });
+  on_all([this](int d) { share_tied(d); });
   ++applied;
   ++param_version;
 }
@@ -216,27 +251,35 @@ void Pipe::Impl::share_tied(int d) {
 }
 
 StepResult Pipe::gradients(const Batch& batch, uint64_t step) {
-  StepContext context = impl_->context_for(SY_TRAIN, batch.inputs, &batch.targets);
-  context.step = step;
-  return impl_->accumulate_gradients(batch, context);
+  Impl& i = *impl_;
+  const Impl::Context context = i.context_for(SY_TRAIN, batch.inputs, &batch.targets);
+  context->step = step;
+  Impl::Cancellable cancellable(i);
+  StepResult result = i.accumulate_gradients(batch, context);
+  cancellable.end();
+  return result;
 }
 
 StepResult Pipe::step(const Batch& batch, uint64_t step, double lr) {
   Impl& i = *impl_;
   if (!i.optimizer) throw Error(SY_E_STATE, "the configuration has no [train]; there is no optimizer to step with");
-  StepContext context = i.context_for(SY_TRAIN, batch.inputs, &batch.targets);
-  context.step = step;
+  const Impl::Context context = i.context_for(SY_TRAIN, batch.inputs, &batch.targets);
+  context->step = step;
+  Impl::Cancellable cancellable(i);
   StepResult result = i.accumulate_gradients(batch, context);
-  const bool finite = std::isfinite(result.grad_norm);
+  cancellable.end();
+  const bool finite = std::isfinite(result.grad_norm) && std::isfinite(result.loss);
   const bool scaled = i.loss_scale.is_dynamic() || i.loss_scale.value() != 1;
-  if (!finite && !scaled)
-    throw Error(SY_E_DATA, "step " + std::to_string(step) + " was dropped: " + i.first_unsound_gradient());
+  if (!finite && !scaled) {
+    i.find_non_finite(*context);
+    throw i.unsound_gradient(step);
+  }
   result.skipped = !finite;
   if (finite) {
     try {
       i.update(context, lr, result.grad_norm);
     } catch (const Error& e) {
-      i.poisoned = e;  // some weights are new and some old
+      if (!i.poisoned) i.poisoned = e;  // some weights are new and some old
       throw;
     }
   }
@@ -244,26 +287,8 @@ StepResult Pipe::step(const Batch& batch, uint64_t step, double lr) {
   return result;
 }
 
-/// Names the first parameter, in the order of the model, whose gradient is not finite.
-std::string Pipe::Impl::first_unsound_gradient() {
-  for (const Parameter& p : model->parameters()) {
-    if (p.is_tied() || !stored[p.index].gradient) continue;
-    const Tensor g = devices[stored[p.index].device]->cast(
-        devices[stored[p.index].device]->copy(stored[p.index].gradient->get()), dtype::f32);
-    std::vector<float> host(static_cast<std::size_t>(p.count()));
-    devices[stored[p.index].device]->copy_into(OwnedView(host.data(), {SY_DEVICE_CPU, 0}, dtype::f32, p.shape).get(),
-                                               g.view());
-    devices[stored[p.index].device]->wait();
-    for (std::size_t e = 0; e < host.size(); ++e)
-      if (!std::isfinite(host[e]))
-        return "the gradient of '" + p.name + "' (" + model->layers()[p.layer].text() + ") is not finite at element " +
-               std::to_string(e) + "; lower train.optimizer.lr, or set train.clip_norm";
-  }
-  return "the norm of the gradients is not finite; lower train.optimizer.lr, or set train.clip_norm";
-}
-
 // ---- evaluation and predictions
-// -------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------
 
 const std::vector<std::vector<Action>>& Pipe::Impl::forward_program(int micro_batches) {
   auto& program = forward_programs[micro_batches];
@@ -278,29 +303,39 @@ const std::vector<std::vector<Action>>& Pipe::Impl::forward_program(int micro_ba
 
 StepResult Pipe::evaluate(const Batch& batch) {
   Impl& i = *impl_;
-  StepContext context = i.context_for(SY_EVAL, batch.inputs, &batch.targets);
+  const Impl::Context context = i.context_for(SY_EVAL, batch.inputs, &batch.targets);
   const int64_t most = std::max<int64_t>(1, i.plan.largest_micro_batch());
   const int pieces = static_cast<int>((batch.rows() + most - 1) / most);
-  i.add_micro_batches(context, 0, batch.rows(), pieces);
-  i.check_batch(batch.inputs, &batch.targets, *context.micro_batches[0].shapes);
+  i.add_micro_batches(*context, 0, batch.rows(), pieces);
+  i.check_batch(batch.inputs, &batch.targets, *context->micro_batches[0].shapes);
+  Impl::Cancellable cancellable(i);
   i.run_pass(i.forward_program(pieces), context, 0, pieces);
-  return i.collect(context, count_valid(batch.targets, i.model->batch().ignore));
+  StepResult result = i.collect(*context, count_valid(batch.targets, i.model->batch().ignore));
+  cancellable.end();
+  if (!std::isfinite(result.loss)) i.find_non_finite(*context);
+  return result;
 }
 
 HostTensor Pipe::forward(const HostTensor& inputs, bool last_position) {
   Impl& i = *impl_;
-  StepContext context = i.context_for(SY_FORWARD, inputs, nullptr);
-  if (last_position) context.flags |= SY_CALL_LAST_POSITION;
-  i.add_micro_batches(context, 0, inputs.rows(), 1);
-  i.check_batch(inputs, nullptr, *context.micro_batches[0].shapes);
+  const Impl::Context context = i.context_for(SY_FORWARD, inputs, nullptr);
+  if (last_position) context->flags |= SY_CALL_LAST_POSITION;
+  i.add_micro_batches(*context, 0, inputs.rows(), 1);
+  i.check_batch(inputs, nullptr, *context->micro_batches[0].shapes);
+  Impl::Cancellable cancellable(i);
   i.run_pass(i.forward_program(1), context, 0, 1);
+  cancellable.end();
   const Device& device = *i.devices[i.plan.device_of_layer(i.model->loss())];
-  const Tensor result = device.cast(context.results[0], dtype::f32);
+  const Tensor result = device.cast(context->results[0], dtype::f32);
   HostTensor out;
   out.reset(dtype::f32, shape_of(result.view()));
   device.copy_into(OwnedView(out.bytes().data(), {SY_DEVICE_CPU, 0}, dtype::f32, shape_of(result.view())).get(),
                    result.view());
   device.wait();
+  const auto unsound = [](float x) {
+    return std::isnan(x) || (std::isinf(x) && x > 0);
+  };  // minus infinity: never drawn
+  if (std::ranges::any_of(out.values<float>(), unsound)) i.find_non_finite(*context);
   return out;
 }
 

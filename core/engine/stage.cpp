@@ -34,7 +34,7 @@ struct StageRunner::MicroBatch {
 
 StageRunner::StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
                          std::vector<std::unique_ptr<EdgeChannel>>& channels)
-    : model_(model), stage_(stage), device_(device), channels_(channels) {
+    : model_(model), stage_(stage), device_(device), plan_devices_(plan.devices), channels_(channels) {
   for (int l = stage.first; l <= stage.last; ++l) {
     LocalLayer local;
     local.layer = &model.layers()[l];
@@ -122,6 +122,19 @@ void StageRunner::bind(const std::vector<Stored>& stored) {
 }
 
 void StageRunner::run(const Action& action, StepContext& context, int micro_batch) {
+  try {
+    act(action, context, micro_batch);
+  } catch (const Error& e) {
+    if (e.note("stage")) throw;  // of a layer; else of a copy between layers
+    Error full(e.code(), "stage " + std::to_string(stage_.index) + " on " + device_.name() + ", micro-batch " +
+                             std::to_string(micro_batch) + ": " + e.what());
+    for (const auto& [key, value] : e.notes()) full.note(key, value);
+    full.note("stage", std::to_string(stage_.index)).note("device", device_.name());
+    throw full.note("micro_batch", std::to_string(micro_batch));
+  }
+}
+
+void StageRunner::act(const Action& action, StepContext& context, int micro_batch) {
   switch (action.kind) {
     case SY_ACT_F:
       return forward(context, micro_batch);
@@ -172,16 +185,26 @@ void StageRunner::receive(const StepContext& context, MicroBatch& m) {
       m.values[v] = batch_tensor(context, *m.input, values_[v].second == 1);
 }
 
+namespace {
+
+/// Will a backward follow?
+bool keeps(const StepContext& context) { return context.kind == SY_TRAIN && !context.checks_finite; }
+
+}  // namespace
+
 void StageRunner::forward(StepContext& context, int number) {
   MicroBatch& m = micro_batch(number);
   m.input = &context.micro_batches[number];
   receive(context, m);
-  for (LocalLayer& layer : layers_) forward_layer(layer, context, m);
+  for (LocalLayer& layer : layers_) {
+    if (context.stop->load()) throw Stopped();
+    forward_layer(layer, context, m);
+  }
   for (const EdgePort& port : out_) {
     channels_[port.edge]->send(m.values[port.number]);
     if (--m.uses_left[port.number] == 0) m.values[port.number].reset();
   }
-  if (context.kind != SY_TRAIN) in_flight_[number].reset();
+  if (!keeps(context)) in_flight_[number].reset();
 }
 
 /// Float inputs of a kept layer are cast to fp32; everything else is handed on as it is.
@@ -199,15 +222,14 @@ void StageRunner::forward_layer(LocalLayer& local, StepContext& context, MicroBa
   std::vector<Tensor> inputs;
   for (const int v : local.inputs)
     if (m.values[v]) inputs.push_back(m.values[v]);
-  const bool keeps = context.kind == SY_TRAIN && local.recompute;
-  const uint32_t no_save = context.kind != SY_TRAIN || local.recompute ? uint32_t{SY_CALL_NO_SAVE} : 0u;
+  const uint32_t no_save = !keeps(context) || local.recompute ? uint32_t{SY_CALL_NO_SAVE} : 0u;
   std::vector<Tensor> outputs = call_forward(local, context, m, inputs, no_save);
   if (local.layer->is_loss())
     context.results[m.input->number] = std::move(outputs[0]);
   else
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (m.uses_left[local.outputs[o]] > 0) m.values[local.outputs[o]] = std::move(outputs[o]);
-  if (keeps) m.kept[at] = std::move(inputs);
+  if (keeps(context) && local.recompute) m.kept[at] = std::move(inputs);
   for (const int v : local.inputs)
     if (--m.uses_left[v] == 0) m.values[v].reset();
 }
@@ -230,10 +252,12 @@ std::vector<Tensor> StageRunner::call_forward(LocalLayer& local, const StepConte
     sy_saved* none = nullptr;
     OutputGuard guard(out);
     call_plugin([&](sy_error** e) { return layer.api->forward(layer.handle, &call, saved ? saved : &none, e); });
+    if (none) layer.api->free_saved(layer.handle, none);  // it was told that no backward follows
     outputs = guard.take();
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-      check_output(local, m.input->shapes->out[layer.index][o], outputs[o], o, context);
+      check_output(local, m.input->shapes->out[layer.index][o], outputs[o], "output " + std::to_string(o), context);
       outputs[o] = device_.contiguous(outputs[o]);
+      if (context.checks_finite) check_finite(outputs[o], o);
       if (layer.kept && !layer.is_loss() && is_float(outputs[o].view().dtype))
         outputs[o] = device_.cast(outputs[o], model_.run_type());
     }
@@ -241,14 +265,13 @@ std::vector<Tensor> StageRunner::call_forward(LocalLayer& local, const StepConte
   return outputs;
 }
 
-void StageRunner::check_output(const LocalLayer& local, const Port& expected, const Tensor& given, std::size_t output,
-                               const StepContext& context) const {
-  const std::string which = "output " + std::to_string(output);
+void StageRunner::check_output(const LocalLayer& local, const Port& expected, const Tensor& given,
+                               const std::string& which, const StepContext& context) const {
   if (!given) throw Error(SY_E_INTERNAL, which + " was not given");
   const sy_view& v = given.view();
   if (!same_device(v.device, device_.id()))
-    throw Error(SY_E_INTERNAL, which + " lies on another device: expected " + device_.name() + ", found type " +
-                                   std::to_string(v.device.type) + " index " + std::to_string(v.device.index));
+    throw Error(SY_E_INTERNAL,
+                which + " lies on another device: expected " + device_.name() + ", found " + device_text(v.device));
   const bool one_position = local.layer->is_loss() && context.flags & SY_CALL_LAST_POSITION;
   if (shape_of(v) != expected.shape && !one_position)
     throw Error(SY_E_INTERNAL, which + " has shape " + shape_text(shape_of(v)) + ", but " + shape_text(expected.shape) +
@@ -256,6 +279,25 @@ void StageRunner::check_output(const LocalLayer& local, const Port& expected, co
   const sy_dtype wanted = local.layer->kept && is_float(expected.dtype) ? dtype::f32 : expected.dtype;
   if (!(v.dtype == wanted))
     throw Error(SY_E_INTERNAL, which + " is " + dtype_name(v.dtype) + ", but " + dtype_name(wanted) + " was declared");
+}
+
+void StageRunner::check_finite(const Tensor& given, std::size_t output) const {
+  if (!is_float(given.view().dtype)) return;
+  const std::optional<std::size_t> at = device_.find_non_finite(given.view());
+  if (at)
+    throw Error(SY_E_DATA, "output " + std::to_string(output) + " is not finite at element " + std::to_string(*at) +
+                               ", the first layer where that is so; the step was dropped. Lower train.optimizer.lr, "
+                               "or look at this layer's weights and inputs");
+}
+
+/// As the configuration writes it.
+std::string StageRunner::device_text(sy_device device) const {
+  for (const PlanDevice& d : plan_devices_)
+    if (same_device(d.device, device)) return d.name;
+  const std::string kind = device.type == SY_DEVICE_CPU    ? "cpu"
+                           : device.type == SY_DEVICE_CUDA ? "cuda"
+                                                           : "device type " + std::to_string(device.type);
+  return kind + ":" + std::to_string(device.index);
 }
 
 void StageRunner::backward(StepContext& context, int number, bool input_only) {
@@ -266,8 +308,10 @@ void StageRunner::backward(StepContext& context, int number, bool input_only) {
     const bool here = same_device(sent.view().device, device_.id());
     m.gradients[port.number] = here ? std::move(sent) : device_.copy(sent.view());
   }
-  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer)
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    if (context.stop->load()) throw Stopped();
     backward_layer(*layer, context, m, input_only && layer->layer->splits());
+  }
   for (const EdgePort& port : gradients_out_) {
     channels_[port.edge]->send(std::move(m.gradients[port.number]));
     m.gradients[port.number].reset();
@@ -331,7 +375,7 @@ void StageRunner::call_backward(LocalLayer& local, const StepContext& context, M
     std::vector<Tensor> made = guard.take();
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (local.gradients[i] < 0 || !made[i]) continue;
-      check_output(local, m.input->shapes->in[layer.index][i], made[i], i, context);
+      check_output(local, m.input->shapes->in[layer.index][i], made[i], "input gradient " + std::to_string(i), context);
       made[i] = device_.contiguous(made[i]);
       m.gradients[local.gradients[i]] = layer.kept ? device_.cast(made[i], model_.run_type()) : std::move(made[i]);
     }
@@ -344,6 +388,7 @@ void StageRunner::backward_weight(StepContext& context, int number) {
     const Layer& layer = *local->layer;
     const std::size_t at = static_cast<std::size_t>(layer.index - stage_.first);
     if (!m.saved[at]) continue;
+    if (context.stop->load()) throw Stopped();
     in_layer(layer, stage_, device_, number, [&] {
       sy_call call = make_call(context, *m.input, layer, device_, context.flags);
       call_plugin([&](sy_error** e) {
@@ -367,6 +412,8 @@ void StageRunner::finish(const StepContext& context) {
 }
 
 void StageRunner::abandon() {
+  if (std::none_of(in_flight_.begin(), in_flight_.end(), [](const auto& m) { return m != nullptr; })) return;
+  const Device::Current current(device_);
   for (auto& m : in_flight_) {
     if (!m) continue;
     for (std::size_t i = 0; i < layers_.size(); ++i)

@@ -1,6 +1,7 @@
 // Carries out the actions of one stage on one device: forward and backward of its layers for one micro-batch at a time.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -35,7 +36,9 @@ struct StepContext {
   const HostTensor* inputs = nullptr;
   const HostTensor* targets = nullptr;  // NULL in FORWARD
   std::vector<MicroBatchInput> micro_batches;
-  std::vector<Tensor> results;  // of the loss layer, per micro-batch: each written by one stage thread
+  const std::atomic<bool>* stop = nullptr;  // somebody failed: stop at the next layer
+  bool checks_finite = false;               // an output that is not finite is an error; nothing is kept for a backward
+  std::vector<Tensor> results;              // of the loss layer, per micro-batch: each written by one stage thread
 };
 
 class StageRunner {
@@ -66,6 +69,7 @@ class StageRunner {
   int value_number(int layer, int output);
   int gradient_number(int layer, int slot);
 
+  void act(const Action& action, StepContext& context, int micro_batch);
   void forward(StepContext& context, int micro_batch);
   void backward(StepContext& context, int micro_batch, bool input_only);
   void backward_weight(StepContext& context, int micro_batch);
@@ -78,14 +82,17 @@ class StageRunner {
   Tensor gather_gradient(LocalLayer& layer, std::size_t output, MicroBatch& m);
   void call_backward(LocalLayer& layer, const StepContext& context, MicroBatch& m, const std::vector<Tensor>& gradients,
                      bool input_only);
-  void check_output(const LocalLayer& local, const Port& expected, const Tensor& given, std::size_t output,
+  void check_output(const LocalLayer& local, const Port& expected, const Tensor& given, const std::string& which,
                     const StepContext& context) const;
+  void check_finite(const Tensor& given, std::size_t output) const;
+  std::string device_text(sy_device device) const;
   std::vector<Tensor> seen_inputs(const LocalLayer& layer, const std::vector<Tensor>& values) const;
   MicroBatch& micro_batch(int number);
 
   const Model& model_;
   const Stage stage_;
   const Device& device_;
+  const std::vector<PlanDevice>& plan_devices_;
   std::vector<std::unique_ptr<EdgeChannel>>& channels_;
   std::vector<LocalLayer> layers_;
   std::vector<std::pair<int, int>> values_;     // number -> layer (or -1), output

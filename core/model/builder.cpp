@@ -155,7 +155,11 @@ void ModelBuilder::declare_parameters() {
       sy_error* error = nullptr;
       const sy_rc rc = layer.api->params(layer.handle, i, &spec, &error);
       if (rc == SY_E_RANGE && !error) break;
-      if (rc != SY_OK) throw_plugin_error(rc, error);
+      try {
+        if (rc != SY_OK) throw_plugin_error(rc, error);
+      } catch (const Error& e) {
+        throw in_planning(layer, e);
+      }
       Parameter p = declare(layer, spec);
       if (!names.insert(p.name).second)
         errors_.add(layer.place, layer.text() + ": two parameters are called '" + p.name + "'");

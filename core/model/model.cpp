@@ -79,6 +79,12 @@ int64_t Model::weight_count() const {
   return n;
 }
 
+Error in_planning(const Layer& layer, const Error& error) {
+  Error placed(error.code() == SY_E_ABI ? SY_E_ABI : SY_E_CONFIG, layer.place, layer.text() + ": " + error.what());
+  placed.note("layer", layer.name);
+  return placed;
+}
+
 const Shapes& Model::shapes(uint32_t kind, int64_t rows, const Shape& input_shape) {
   auto& cached = shapes_[std::to_string(kind) + " " + std::to_string(rows) + " " + shape_text(input_shape)];
   if (!cached) cached = std::make_unique<Shapes>(infer(kind, rows, input_shape, -1));
@@ -92,9 +98,14 @@ std::vector<sy_cost> Model::costs(uint32_t kind, int64_t rows) {
     PortArray in(known.in[layer.index], layer.compute);
     sy_cost cost{};
     cost.size = sizeof(cost);
-    call_plugin([&](sy_error** e) {
-      return layer.api->cost(layer.handle, kind, in.pointers.data(), static_cast<uint32_t>(in.ports.size()), &cost, e);
-    });
+    try {
+      call_plugin([&](sy_error** e) {
+        return layer.api->cost(layer.handle, kind, in.pointers.data(), static_cast<uint32_t>(in.ports.size()), &cost,
+                               e);
+      });
+    } catch (const Error& e) {
+      throw in_planning(layer, e);
+    }
     all.push_back(cost);
   }
   return all;
@@ -129,9 +140,7 @@ Shapes Model::infer(uint32_t kind, int64_t rows, const Shape& input_shape, int e
     try {
       s.out[layer.index] = infer_layer(layer, kind, in);
     } catch (const Error& e) {
-      Error placed(e.code() == SY_E_ABI ? SY_E_ABI : SY_E_CONFIG, layer.place, layer.text() + ": " + e.what());
-      placed.note("layer", layer.name);
-      throw placed;
+      throw in_planning(layer, e);
     }
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (layer.inputs[i].layer >= 0) continue;

@@ -132,6 +132,9 @@ class Model {
   std::map<std::string, std::unique_ptr<Shapes>> shapes_;
 };
 
+/// A layer's failure before anything runs, with its place and name.
+Error in_planning(const Layer& layer, const Error& error);
+
 /// "fp32", "bf16", "fp16" of the configuration.
 sy_dtype precision_dtype(const std::string& name);
 

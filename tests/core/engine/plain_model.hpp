@@ -20,7 +20,8 @@ using namespace switchyard;
 
 /// The plugins of the build tree, and the plain and faulty layers beside the tests.
 inline Registry& registry() {
-  static Registry r({}, {std::string(std::getenv("SWITCHYARD_BUILD")) + "/tests/plugins/plain"});
+  const std::string folder = std::string(std::getenv("SWITCHYARD_BUILD")) + "/tests/plugins/";
+  static Registry r({}, {folder + "plain", folder + "faulty"});
   return r;
 }
 
