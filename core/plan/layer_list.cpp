@@ -1,6 +1,7 @@
 #include "plan/layer_list.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <vector>
 
 namespace switchyard {
@@ -83,6 +84,13 @@ std::string layers_of_device(const Plan& plan, const Model& model, int device) {
     if (s.device == device)
       for (std::string& name : range_names(model, s.first, s.last)) names.push_back(std::move(name));
   return joined(names);
+}
+
+std::string seconds_text(double s) {
+  const double value = s < 1e-3 ? s * 1e6 : s < 1 ? s * 1e3 : s;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", value < 9.95 ? 1 : 0, value, s < 1e-3 ? "us" : s < 1 ? "ms" : "s");
+  return text;
 }
 
 int returns_to(const Plan& plan, int device) {

@@ -1,4 +1,4 @@
-// Layers and stages as a person reads them: "embed, h.0 .. h.2, head".
+// Layers, stages and times as a person reads them: "embed, h.0 .. h.2, head".
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@ namespace switchyard {
 std::string layer_list(const Model& model, int first, int last);
 /// All layers of a device, stage by stage; long lists are cut in the middle. Empty: it has none.
 std::string layers_of_device(const Plan& plan, const Model& model, int device);
+
+/// "184 ms", "2.6 s"
+std::string seconds_text(double s);
 
 /// The stages whose device an earlier, not neighbouring stage was on already: activations come back to it.
 int returns_to(const Plan& plan, int device);

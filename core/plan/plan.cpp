@@ -38,8 +38,10 @@ class Planner {
       finish(one_device ? whole() : place(configured_recompute(false)));
     } catch (const Error& e) {
       if (e.code() != SY_E_INFEASIBLE || !automatic) throw;
-      finish(place(configured_recompute(true)));
-      plan_.notes.push_back("recompute = \"auto\": without recomputing it does not fit");
+      finish(fewest_recomputed(place(configured_recompute(true))));
+      const auto count = std::count(plan_.recompute.begin(), plan_.recompute.end(), true);
+      plan_.notes.push_back("recompute = \"auto\": " + std::to_string(count) + " of " +
+                            std::to_string(plan_.recompute.size()) + " layers; without recomputing it does not fit");
     }
     return std::move(plan_);
   }
@@ -64,6 +66,21 @@ class Planner {
     for (const Layer& layer : model_.layers())
       if (layer.is_loss()) on[layer.index] = false;  // its forward makes the gradients; there is nothing to save
     return on;
+  }
+
+  /// Where the layers lie, recomputing only what the budgets ask for: those that cost most time are spared first.
+  Placement fewest_recomputed(Placement p) const {
+    std::vector<int> order(p.recompute.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return costs_[a].flops_forward > costs_[b].flops_forward; });
+    if (judge(p).misfit_layer >= 0) return p;  // told by whoever finishes the plan
+    for (const int layer : order) {
+      if (!p.recompute[layer]) continue;
+      p.recompute[layer] = false;
+      p.recompute[layer] = judge(p).misfit_layer >= 0;
+    }
+    return p;
   }
 
   Placement whole() const {

@@ -23,13 +23,6 @@ std::string micro_batches(int n) { return std::to_string(n) + (n == 1 ? " micro-
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
-std::string seconds_text(double s) {
-  const double value = s < 1e-3 ? s * 1e6 : s < 1 ? s * 1e3 : s;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %s", value < 9.95 ? 1 : 0, value, s < 1e-3 ? "us" : s < 1 ? "ms" : "s");
-  return text;
-}
-
 /// "4 micro-batches of 2 x 1024"; sizes that differ: "3 micro-batches of 2 to 3 x 16".
 std::string micro_batch_text(const Plan& plan, const Model& model) {
   std::string text = micro_batches(plan.micro_batches);

@@ -16,12 +16,6 @@ std::string size_text(uint64_t bytes) { return print_size(static_cast<int64_t>(s
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
-std::string milliseconds(double s) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g ms", s * 1e3);
-  return text;
-}
-
 std::string times(double factor) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f x", factor);
@@ -89,7 +83,7 @@ void note_one_device(Plan& plan, const std::function<Judgement()>& judge_one_dev
   if (here > 0 && there > 0)
     speed = there >= here ? " (" + times(there / here) + " faster)" : " (" + times(here / there) + " slower)";
   plan.notes.push_back("it fits on " + device.name + " alone (" + size_text(peak) + of + "); one device would take " +
-                       milliseconds(there) + " a step, this plan " + milliseconds(here) + speed);
+                       seconds_text(there) + " a step, this plan " + seconds_text(here) + speed);
 }
 
 struct Item {
