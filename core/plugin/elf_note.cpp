@@ -89,7 +89,7 @@ void collect_notes(const std::vector<unsigned char>& notes, std::uint64_t align,
     Elf64_Nhdr head;
     std::memcpy(&head, notes.data() + at, sizeof(head));
     const std::uint64_t name = at + sizeof(head);
-    const std::uint64_t text = name + padded(head.n_namesz);
+    const std::uint64_t text = padded(name + head.n_namesz);  // places are aligned, not lengths: 12 + 4 in a note of 8
     if (text > notes.size() || head.n_descsz > notes.size() - text)
       refuse("is damaged (a note ends behind its segment)");
     if (head.n_type == note_type && head.n_namesz == sizeof(owner) &&
