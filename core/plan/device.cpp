@@ -74,6 +74,19 @@ std::vector<Placed> automatic_devices(Registry& registry) {
   return all;
 }
 
+/// Fills info; or tells why the device is not there.
+std::string look_for(const sy_backend_api& api, const DeviceName& name, sy_device_info& info) {
+  try {
+    const OpenBackend backend(api);
+    if (backend.info(static_cast<uint32_t>(name.index), info)) return "";
+    const uint32_t n = backend.count();
+    return std::to_string(n) + " " + name.backend + (n == 1 ? " device is visible" : " devices are visible");
+  } catch (const Error& e) {
+    if (e.code() != SY_E_UNAVAILABLE) throw;
+    return e.what();
+  }
+}
+
 void set_budget(PlanDevice& device, const DevicesConfig& config, std::size_t index, const sy_device_info* info) {
   if (const auto limit = config.memory_of(index))
     device.budget = static_cast<uint64_t>(*limit);
@@ -104,14 +117,14 @@ std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry
       }
       set_budget(device, config.devices, i, nullptr);
     } else {
-      const OpenBackend backend(*device.backend);
-      sy_device_info info;
       device.device.type = device.backend->device_type;
-      if (!backend.info(static_cast<uint32_t>(name.index), info)) {
+      sy_device_info info;
+      const std::string missing = look_for(*device.backend, name, info);
+      if (!missing.empty()) {
         if (!config.devices.memory_of(i))
           throw Error(SY_E_CONFIG, names[i].place,
-                      "devices.use: \"" + names[i].text + "\" is not there; " + std::to_string(backend.count()) + " " +
-                          name.backend + " devices are visible");
+                      "devices.use: \"" + names[i].text + "\" is not there; " + missing +
+                          "; to plan for another machine give devices.memory");
         device.backend = nullptr;
         set_budget(device, config.devices, i, nullptr);
       } else {
