@@ -83,10 +83,15 @@ class adam_like {
 
   explicit adam_like(const config& c) : settings_(c, Kind::decoupled) {}
   std::span<const char* const> states() const { return adam_states; }
-  void step(const sy_opt_span& span, const sy_opt_control& control, void*) const {
-    update(span, control, adam_rule(settings_), 2);
+  void step(const sy_opt_span& span, const sy_opt_control& control, [[maybe_unused]] void* stream) const {
+    if (!on_gpu(span)) return update(span, control, adam_rule(settings_), 2);
+#ifdef SWITCHYARD_WITH_CUDA
+    const cuda::AdamSettings s{settings_.beta1, settings_.beta2, settings_.eps, settings_.weight_decay,
+                               settings_.decoupled};
+    on_stream(span, id, [&] { return cuda::step(span, &control, s, stream); });
+#endif
   }
-  void norms(const sy_opt_span& span, double* out, void*) const { squared_norms(span, out); }
+  void norms(const sy_opt_span& span, double* out, void* stream) const { squared_norms(span, out, stream); }
 
  private:
   adam_settings settings_;

@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <string>
 
+#ifdef SWITCHYARD_WITH_CUDA
+#include "cuda/kernels.hpp"
+#endif
 #include "float16.hpp"
 #include "switchyard/cpp/plugin.hpp"
 
@@ -25,14 +28,31 @@ struct segment_terms {
   int64_t step = 1;  // applied steps, this one included
 };
 
-inline void expect_cpu(const sy_opt_span& span) {
-  if (span.device.type != SY_DEVICE_CPU)
-    throw fault(SY_E_UNIMPLEMENTED, "this optimizer updates weights on CPU devices only");
+inline void expect_types(const sy_opt_span& span) {
   if (!same(span.grad_dtype, f32) && !same(span.grad_dtype, bf16))
     throw fault(SY_E_ARGUMENT, "gradients are fp32 or bf16");
   if (span.copy != nullptr && !same(span.copy_dtype, bf16) && !same(span.copy_dtype, f16) &&
       !same(span.copy_dtype, f32))
     throw fault(SY_E_ARGUMENT, "the copy of the weights is fp32, bf16 or fp16");
+}
+
+/// True for a span on a GPU, false for one on the CPU.
+inline bool on_gpu(const sy_opt_span& span) {
+#ifdef SWITCHYARD_WITH_CUDA
+  if (span.device.type == SY_DEVICE_CUDA) return true;
+#endif
+  if (span.device.type != SY_DEVICE_CPU)
+    throw fault(SY_E_UNIMPLEMENTED, "this build of the optimizer does not update weights on devices of type " +
+                                        std::to_string(span.device.type));
+  return false;
+}
+
+/// body() starts kernels and returns CUDA's text of a failure, or NULL.
+template <class Body>
+void on_stream(const sy_opt_span& span, const char* what, Body&& body) {
+  expect_types(span);
+  if (const char* text = body())
+    throw fault(SY_E_DEVICE, std::string(what) + " on cuda:" + std::to_string(span.device.index) + ": " + text);
 }
 
 /// out[i] = grad[first + i] * factor. The product is exact where factor is a power of two, as loss scales are.
@@ -63,7 +83,7 @@ inline void write_copy(const sy_opt_span& span, int64_t first, int64_t n) {
 /// One optimizer step. Padding between segments is neither read nor written.
 template <class Rule>
 void update(const sy_opt_span& span, const sy_opt_control& control, Rule rule, uint32_t n_states) {
-  expect_cpu(span);
+  expect_types(span);
   if (control.skip != 0) return;
   const auto factor = static_cast<float>(control.inv_scale * control.clip_factor);
   for (uint32_t k = 0; k < span.n_segments; ++k) {
@@ -100,9 +120,13 @@ double sum_of_squares(const Element* __restrict g, int64_t n, Widen widen) {
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/// out[k] for every segment k, of the gradients as they are stored.
-inline void squared_norms(const sy_opt_span& span, double* out) {
-  expect_cpu(span);
+/// out[k] for every segment k, of the gradients as they are stored; out lies on the span's device.
+inline void squared_norms(const sy_opt_span& span, double* out, [[maybe_unused]] void* stream) {
+#ifdef SWITCHYARD_WITH_CUDA
+  if (on_gpu(span)) return on_stream(span, "squared norms", [&] { return cuda::squared_norms(span, out, stream); });
+#endif
+  on_gpu(span);
+  expect_types(span);
   for (uint32_t k = 0; k < span.n_segments; ++k) {
     const sy_opt_segment& s = *span.segments[k];
     const auto n = static_cast<int64_t>(s.count);

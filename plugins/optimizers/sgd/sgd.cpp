@@ -72,10 +72,14 @@ class Sgd {
     static constexpr const char* names[] = {"momentum_buffer"};
     return std::span<const char* const>(names, s_.momentum != 0 ? 1 : 0);
   }
-  void step(const sy_opt_span& span, const sy_opt_control& control, void*) const {
-    sy::opt::update(span, control, sgd_rule(s_), s_.momentum != 0 ? 1 : 0);
+  void step(const sy_opt_span& span, const sy_opt_control& control, [[maybe_unused]] void* stream) const {
+    if (!sy::opt::on_gpu(span)) return sy::opt::update(span, control, sgd_rule(s_), s_.momentum != 0 ? 1 : 0);
+#ifdef SWITCHYARD_WITH_CUDA
+    const sy::opt::cuda::SgdSettings s{s_.momentum, s_.keep, s_.weight_decay, s_.nesterov};
+    sy::opt::on_stream(span, id, [&] { return sy::opt::cuda::step(span, &control, s, stream); });
+#endif
   }
-  void norms(const sy_opt_span& span, double* out, void*) const { sy::opt::squared_norms(span, out); }
+  void norms(const sy_opt_span& span, double* out, void* stream) const { sy::opt::squared_norms(span, out, stream); }
 
  private:
   settings s_;
