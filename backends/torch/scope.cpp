@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "allocator.hpp"
+#include "cuda_half.hpp"
 #include "switchyard/cpp/torch.hpp"
 
 namespace sy {
@@ -76,7 +77,10 @@ struct call_scope::state {
 };
 
 call_scope::call_scope(const sy_call& call, bool gradients) {
-  if (call.device.type == SY_DEVICE_CUDA) fix_process_settings(call.flags);
+  if (call.device.type == SY_DEVICE_CUDA) {
+    need_cuda_half();
+    fix_process_settings(call.flags);
+  }
   state_ = std::make_unique<state>(call, gradients);
   if (call.device.type == SY_DEVICE_CUDA) state_->on_stream.emplace(stream_of(call));
 }

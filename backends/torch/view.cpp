@@ -1,5 +1,6 @@
 #include <ATen/ops/from_blob.h>
 
+#include "cuda_half.hpp"
 #include "switchyard/cpp/torch.hpp"
 
 namespace sy {
@@ -7,7 +8,10 @@ namespace {
 
 at::Device device_of(sy_device d) {
   if (d.type == SY_DEVICE_CPU) return at::kCPU;
-  if (d.type == SY_DEVICE_CUDA) return {at::kCUDA, static_cast<c10::DeviceIndex>(d.index)};
+  if (d.type == SY_DEVICE_CUDA) {
+    need_cuda_half();  // parameters are bound before the first call
+    return {at::kCUDA, static_cast<c10::DeviceIndex>(d.index)};
+  }
   throw fault(SY_E_ARGUMENT, "LibTorch layers know no device of type " + std::to_string(d.type));
 }
 
