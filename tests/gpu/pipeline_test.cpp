@@ -1,0 +1,108 @@
+// A GPT on GPUs: follows the CPU, also when half of it lies there, and gives the same bits in every run.
+#include "../parity/models.hpp"
+#include "gpu.hpp"
+
+namespace {
+
+using namespace plain;
+
+const std::string gpt = R"(
+[model]
+context = 32
+[[layer]]
+type = "embedding"
+name = "embed"
+vocabulary = 65
+width = 64
+positions = "learned"
+[[layer]]
+type = "gpt_block"
+name = "h"
+repeat = 4
+heads = 4
+[[layer]]
+type = "lm_head"
+name = "head"
+tied_to = "embed.token.weight"
+)";
+
+const std::string training = R"(
+[devices]
+use = ["cpu:0"]
+[placement]
+policy = "contiguous"
+[schedule]
+type = "1f1b"
+micro_batches = 4
+[train]
+batch = 8
+steps = 20
+clip_norm = 1.0
+deterministic = true
+optimizer = { type = "adamw", lr = 1e-3, weight_decay = 0.1 }
+)";
+
+std::unique_ptr<Pipe> gpt_on(const std::string& devices, std::vector<std::string> more = {}) {
+  std::vector<std::string> sets = gpu::on(devices);
+  sets.insert(sets.end(), more.begin(), more.end());
+  return build(gpt + training, sets);
+}
+
+std::vector<double> losses(Pipe& pipe, int steps) {
+  std::vector<double> all;
+  for (int step = 1; step <= steps; ++step)
+    all.push_back(pipe.step(batch_for(pipe.model(), pipe.plan().batch, step), static_cast<uint64_t>(step), 1e-3).loss);
+  return all;
+}
+
+void check_losses(const std::vector<double>& expected, const std::vector<double>& got) {
+  double most = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    most = std::max(most, std::fabs(got[i] - expected[i]) / std::fabs(expected[i]));
+  std::printf("20 steps: loss %.6f -> %.6f, CPU %.6f, largest relative difference %.2e\n", got.front(), got.back(),
+              expected.back(), most);
+  CHECK(most <= 1e-4);
+}
+
+const std::vector<double>& cpu_losses() {
+  static const std::vector<double> all = losses(*gpt_on("\"cpu:0\""), 20);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("20 steps of a GPT on cuda:0 follow the CPU") {
+  if (gpu::skipped()) return;
+  check_losses(cpu_losses(), losses(*gpt_on("\"cuda:0\""), 20));
+}
+TEST_CASE("a pipeline of a GPU and the CPU, in both orders, with a tied weight over the border") {
+  if (gpu::skipped()) return;
+  for (const char* devices : {"\"cuda:0\", \"cpu:0\"", "\"cpu:0\", \"cuda:0\""})
+    for (const char* schedule : {"1f1b", "gpipe"}) {
+      CAPTURE(std::string(devices));
+      auto pipe = gpt_on(devices, {"schedule.type=" + std::string(schedule), "placement.policy=round_robin"});
+      check_losses(cpu_losses(), losses(*pipe, 20));
+    }
+}
+TEST_CASE("recompute changes nothing") {
+  if (gpu::skipped()) return;
+  const Trace kept = train(*gpt_on("\"cuda:0\""), 3);
+  CHECK(train(*gpt_on("\"cuda:0\"", {"train.recompute=true"}), 3) == kept);
+}
+TEST_CASE("two runs give the same bits, whatever the schedule") {
+  if (gpu::skipped()) return;
+  const Trace first = train(*gpt_on("\"cuda:0\""), 5);
+  CHECK(train(*gpt_on("\"cuda:0\""), 5) == first);
+  CHECK(train(*gpt_on("\"cuda:0\"", {"schedule.type=gpipe"}), 5) == first);
+}
+TEST_CASE("evaluation and predictions on the GPU equal the CPU's") {
+  if (gpu::skipped()) return;
+  auto on_cpu = gpt_on("\"cpu:0\""), on_gpu = gpt_on("\"cuda:0\"");
+  const Batch batch = batch_for(on_cpu->model(), 6, 1);
+  const double expected = on_cpu->evaluate(batch).loss;
+  CHECK(std::fabs(on_gpu->evaluate(batch).loss - expected) <= 1e-4 * expected);
+  const HostTensor a = on_cpu->forward(batch.inputs, true), b = on_gpu->forward(batch.inputs, true);
+  const std::vector<float> x(a.values<float>().begin(), a.values<float>().end());
+  const std::vector<float> y(b.values<float>().begin(), b.values<float>().end());
+  CHECK(gpu::difference(x, y) <= 1e-3);
+}
