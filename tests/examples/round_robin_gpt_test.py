@@ -1,5 +1,5 @@
 """The dealt GPT: which device gets which block, and that it changes no loss."""
-from example import Example, main, path_of
+from example import Example, main, model_bytes, path_of
 
 CONFIG = path_of("round_robin_gpt")
 SHORT = ("train.steps=3", "data.validation=0")
@@ -39,6 +39,12 @@ class RoundRobinGpt(Example):
                 self.assertNotIn(shape, shapes)
                 shapes.append(shape)
                 self.assertEqual(self.losses(CONFIG, *SHORT, *sets), expected)
+
+    def test_a_checkpoint_goes_on_under_another_plan(self):
+        whole = self.train("whole", CONFIG, *SHORT)
+        begun = self.train("begun", CONFIG, *SHORT, "train.steps=1")
+        self.switchyard("train", CONFIG, *SHORT, "placement.policy=contiguous", more=("--resume", begun))
+        self.assertEqual(model_bytes(begun), model_bytes(whole))
 
     def test_without_a_mask_a_position_sees_what_it_predicts(self):
         masked = self.losses(CONFIG, *SHORT, "layer.h.causal=true")
