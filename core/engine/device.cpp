@@ -60,9 +60,14 @@ Device::Device(const PlanDevice& plan, std::shared_ptr<OpenedBackend> backend)
       backend_(std::move(backend)),
       account_(make_account(plan.name, plan.budget)) {
   call_plugin([&](sy_error** e) { return api().stream_new(backend_->get(), id_, &stream_, e); });
+  if (is_asynchronous())
+    call_plugin([&](sy_error** e) { return api().stream_new(backend_->get(), id_, &to_host_, e); });
 }
 
-Device::~Device() { api().stream_free(backend_->get(), stream_); }
+Device::~Device() {
+  if (to_host_) api().stream_free(backend_->get(), to_host_);
+  api().stream_free(backend_->get(), stream_);
+}
 
 void* Device::native_stream() const { return api().stream_native(backend_->get(), stream_); }
 
@@ -119,6 +124,29 @@ std::optional<std::size_t> Device::find_non_finite(const sy_view& v) const {
 
 void Device::wait() const {
   call_plugin([&](sy_error** e) { return api().stream_sync(backend_->get(), stream_, e); });
+}
+
+Event Device::mark() const {
+  if (!is_asynchronous()) return {};
+  Event event(backend_, id_);
+  call_plugin([&](sy_error** e) { return api().event_record(backend_->get(), event.get(), stream_, e); });
+  return event;
+}
+
+void Device::wait_for(const Event& event) const {
+  if (event) call_plugin([&](sy_error** e) { return api().stream_wait(backend_->get(), stream_, event.get(), e); });
+}
+
+void Device::copy_from(const sy_view& to, const sy_view& from, const Device& source, const Event& ready) const {
+  if (is_asynchronous() || !source.is_asynchronous()) {
+    wait_for(ready);
+    return copy_into(to, from);
+  }
+  const sy_backend_api& theirs = source.api();
+  sy_backend* const backend = source.backend_->get();
+  call_plugin([&](sy_error** e) { return theirs.stream_wait(backend, source.to_host_, ready.get(), e); });
+  call_plugin([&](sy_error** e) { return theirs.copy(backend, &to, &from, source.to_host_, e); });
+  call_plugin([&](sy_error** e) { return theirs.stream_sync(backend, source.to_host_, e); });
 }
 
 Device::Current::Current(const Device& device) : device_(device) {

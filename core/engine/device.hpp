@@ -7,6 +7,7 @@
 
 #include "base/account.hpp"
 #include "base/tensor.hpp"
+#include "engine/parcel.hpp"
 #include "plan/device.hpp"
 #include "switchyard/backend.h"
 
@@ -87,6 +88,16 @@ class Device {
   /// Waits until everything enqueued is done.
   void wait() const;
 
+  /// False: whatever was called is done when the call returns.
+  bool is_asynchronous() const { return id_.type != SY_DEVICE_CPU; }
+  /// Marks what is enqueued so far. [any]
+  Event mark() const;
+  /// Later work waits for the event. [any]
+  void wait_for(const Event& event) const;
+  /// Copies from another device, after `ready` there. The source must stay until this device has done the copy; a
+  /// synchronous device waits for it.
+  void copy_from(const sy_view& to, const sy_view& from, const Device& source, const Event& ready) const;
+
   /// Makes the device current on this thread while it lives.
   class Current {
    public:
@@ -108,6 +119,7 @@ class Device {
   std::shared_ptr<OpenedBackend> backend_;
   sy_origin* account_ = nullptr;
   sy_stream* stream_ = nullptr;
+  sy_stream* to_host_ = nullptr;  // copies that other devices' threads wait for; NULL when synchronous
 };
 
 }  // namespace switchyard

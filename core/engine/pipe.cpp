@@ -38,7 +38,9 @@ Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model
   crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
 }
 
-Pipe::Impl::~Impl() = default;
+Pipe::Impl::~Impl() {
+  settle();  // tensors are freed below
+}
 
 void Pipe::Impl::start(const Config& config, Registry& registry) {
   StorageOptions options;
@@ -50,6 +52,7 @@ void Pipe::Impl::start(const Config& config, Registry& registry) {
     clip_norm = config.train->clip_norm;
   }
   allocate(options);
+  try_links();
   draw_initial_values();
 }
 
@@ -79,6 +82,17 @@ void Pipe::Impl::allocate(const StorageOptions& options) {
     for (const Stage& s : plan.stages)
       if (s.device == d) stages[s.index]->bind(stored);
   });
+}
+
+void Pipe::Impl::try_links() {
+  for (const Edge& e : plan.edges) {
+    const Device& from = *devices[plan.stages[e.from].device];
+    const Device& to = *devices[plan.stages[e.to].device];
+    if (&from == &to || !from.is_asynchronous() || !to.is_asynchronous()) continue;
+    Arrivals arrivals(to);
+    arrivals.take(Parcel(from.new_tensor({1}, dtype::f32), from));
+    to.wait();
+  }
 }
 
 void Pipe::Impl::draw_initial_values() {
@@ -199,6 +213,7 @@ void Pipe::values_changed() {
       if (s.device == d && s.trained) i.devices[d]->cast_into(s.value.get(), s.master.get());
   });
   i.on_all([&i](int d) { i.share_tied(d); });
+  i.settle();
 }
 
 }  // namespace switchyard

@@ -41,6 +41,7 @@ struct Pipe::Impl {
   // ---- changes from step to step
   int64_t applied = 0;
   uint32_t param_version = 1;
+  sy_opt_control control{};
   std::optional<Error> poisoned;                                     // why no further step is possible
   std::map<int, std::vector<std::vector<Action>>> forward_programs;  // by micro-batches
 
@@ -69,6 +70,10 @@ struct Pipe::Impl {
   const std::vector<std::vector<Action>>& forward_program(int micro_batches);
   void check_batch(const HostTensor& inputs, const HostTensor* targets, const Shapes& shapes) const;
   void drop_step();
+  /// Waits for asynchronous devices, whatever became of them. Their failures come out of the next call. [ctl]
+  void settle();
+  /// Lets every pair of devices with an edge between them copy once, so that backends see how, and say what is slow.
+  void try_links();
   Error with_memory_facts(const Error& error, int device) const;
 
   /// Cancels count while it lives, or until end().

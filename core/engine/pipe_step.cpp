@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -41,8 +42,19 @@ void Pipe::Impl::on_all(std::function<void(int)> body) {
 
 /// Frees what the broken step left; weights and optimizer states are as before it.
 void Pipe::Impl::drop_step() {
+  settle();
   for (auto& stage : stages) stage->abandon();
   failure.reset();
+}
+
+void Pipe::Impl::settle() {
+  for (const auto& device : devices) {
+    if (!device->is_asynchronous()) continue;
+    try {
+      device->wait();
+    } catch (const Error&) {  // the failure that is being handled, seen again
+    }
+  }
 }
 
 /// What was asked for, held and allowed, and what the plan expected.
@@ -141,10 +153,11 @@ StepResult Pipe::Impl::collect(const StepContext& context, int64_t valid) const 
   r.valid = valid;
   double sum = 0, right = 0;
   const Device& device = *devices[plan.device_of_layer(model->loss())];
-  for (const Tensor& t : context.results) {
-    float values[2] = {0, -1};
-    device.copy_into(OwnedView(values, {SY_DEVICE_CPU, 0}, dtype::f32, {2}).get(), t.view());
-    device.wait();
+  std::vector<std::array<float, 2>> all(context.results.size(), {0, -1});
+  for (std::size_t i = 0; i < all.size(); ++i)
+    device.copy_into(OwnedView(all[i].data(), {SY_DEVICE_CPU, 0}, dtype::f32, {2}).get(), context.results[i].view());
+  device.wait();
+  for (const auto& values : all) {
     r.micro_losses.push_back(values[0]);
     sum += values[0];
     right = values[1] < 0 ? -1 : right + values[1];
@@ -171,9 +184,10 @@ StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, const Context& s
   context.loss_weight = valid > 0 ? loss_scale.value() / static_cast<double>(valid) : 0;
   on_all([this](int d) { storage[d]->start_step(); });
   for (const auto& [first, count] : passes) run_pass(plan.train, shared, first, count);
-  StepResult result = collect(context, valid);
   on_all([this](int d) { sum_tied(d); });
-  result.grad_norm = gradient_norm();
+  const double norm = gradient_norm();
+  StepResult result = collect(context, valid);
+  result.grad_norm = norm;
   return result;
 }
 
@@ -184,32 +198,42 @@ void Pipe::Impl::sum_tied(int d) {
     const Stored& owner = stored[p.owner];
     if (!owner.gradient) continue;
     const sy_view& from = stored[p.index].gradient->get();
-    const bool here = stored[p.index].device == d;
-    if (here)
-      devices[d]->accumulate(owner.gradient->get(), from);
-    else
-      devices[d]->accumulate(owner.gradient->get(), devices[d]->copy(from).view());
+    const Device& here = *devices[d];
+    const Device& there = *devices[stored[p.index].device];
+    if (&here == &there) {
+      here.accumulate(owner.gradient->get(), from);
+    } else {
+      const Tensor copy = here.new_tensor(shape_of(from), from.dtype);
+      here.copy_from(copy.view(), from, there, there.mark());
+      here.accumulate(owner.gradient->get(), copy.view());
+    }
   }
 }
 
 /// The two-norm over all weights, without the loss scale: squares per parameter, then in the order of the model.
+/// The one place where a step waits for its devices.
 double Pipe::Impl::gradient_norm() {
-  if (!optimizer) return 0;
+  if (!optimizer) {
+    settle();
+    return 0;
+  }
   const auto squares = std::make_shared<std::vector<double>>(model->parameters().size(), 0.0);
   on_all([this, squares](int d) {
+    std::vector<std::vector<double>> read;
     for (DeviceStorage::Span& s : storage[d]->spans()) {
       auto* out = reinterpret_cast<double*>(s.norms.data());
       call_plugin([&](sy_error** e) {
         return optimizer->optimizer.api().norms(optimizer->optimizer.get(), &s.span, out, devices[d]->stream(),
                                                 devices[d]->native_stream(), e);
       });
-      std::vector<double> host(s.parameters.size());
+      std::vector<double>& host = read.emplace_back(s.parameters.size());
       const Shape shape{static_cast<int64_t>(host.size())};
       devices[d]->copy_into(OwnedView(host.data(), {SY_DEVICE_CPU, 0}, dtype::f64, shape).get(),
                             OwnedView(out, devices[d]->id(), dtype::f64, shape).get());
-      devices[d]->wait();
-      for (std::size_t i = 0; i < host.size(); ++i) (*squares)[s.parameters[i]] = host[i];
     }
+    devices[d]->wait();
+    for (std::size_t g = 0; g < read.size(); ++g)
+      for (std::size_t i = 0; i < read[g].size(); ++i) (*squares)[storage[d]->spans()[g].parameters[i]] = read[g][i];
   });
   double sum = 0;
   for (const double s : *squares) sum += s;
@@ -217,20 +241,19 @@ double Pipe::Impl::gradient_norm() {
 }
 
 void Pipe::Impl::update(const Context& context, double lr, double norm) {
-  sy_opt_control control{};
+  control = {};  // devices read it after this call; the next one is behind the wait of the next norm
   control.lr = lr;
   control.inv_scale = 1 / loss_scale.value();
   control.clip_factor = clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
   control.step = applied + 1;
-  on_all([this, context, control](int d) {
+  on_all([this, context](int d) {
     for (const Stage& s : plan.stages)
       if (s.device == d) stages[s.index]->finish(*context);
     for (DeviceStorage::Span& s : storage[d]->spans()) {
       const Block on_device = devices[d]->allocate(sizeof(control));
       const Shape bytes{sizeof(control)};
-      devices[d]->copy_into(
-          OwnedView(on_device.data(), devices[d]->id(), dtype::u8, bytes).get(),
-          OwnedView(const_cast<sy_opt_control*>(&control), {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
+      devices[d]->copy_into(OwnedView(on_device.data(), devices[d]->id(), dtype::u8, bytes).get(),
+                            OwnedView(&control, {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
       call_plugin([&](sy_error** e) {
         return optimizer->optimizer.api().step(optimizer->optimizer.get(), &s.span,
                                                reinterpret_cast<const sy_opt_control*>(on_device.data()),
@@ -246,8 +269,10 @@ void Pipe::Impl::update(const Context& context, double lr, double norm) {
 /// The owner's value to the uses of tied weights on this device.
 void Pipe::Impl::share_tied(int d) {
   for (const Parameter& p : model->parameters())
-    if (p.is_tied() && stored[p.index].device == d && stored[p.index].owns_value)
-      devices[d]->copy_into(stored[p.index].value.get(), stored[p.owner].value.get());
+    if (p.is_tied() && stored[p.index].device == d && stored[p.index].owns_value) {
+      const Device& there = *devices[stored[p.owner].device];
+      devices[d]->copy_from(stored[p.index].value.get(), stored[p.owner].value.get(), there, there.mark());
+    }
 }
 
 StepResult Pipe::gradients(const Batch& batch, uint64_t step) {
@@ -310,6 +335,7 @@ StepResult Pipe::evaluate(const Batch& batch) {
   i.check_batch(batch.inputs, &batch.targets, *context->micro_batches[0].shapes);
   Impl::Cancellable cancellable(i);
   i.run_pass(i.forward_program(pieces), context, 0, pieces);
+  i.settle();  // the batch is the caller's
   StepResult result = i.collect(*context, count_valid(batch.targets, i.model->batch().ignore));
   cancellable.end();
   if (!std::isfinite(result.loss)) i.find_non_finite(*context);
@@ -324,6 +350,7 @@ HostTensor Pipe::forward(const HostTensor& inputs, bool last_position) {
   i.check_batch(inputs, nullptr, *context->micro_batches[0].shapes);
   Impl::Cancellable cancellable(i);
   i.run_pass(i.forward_program(1), context, 0, 1);
+  i.settle();  // the inputs are the caller's
   cancellable.end();
   const Device& device = *i.devices[i.plan.device_of_layer(i.model->loss())];
   const Tensor result = device.cast(context->results[0], dtype::f32);

@@ -34,7 +34,12 @@ struct StageRunner::MicroBatch {
 
 StageRunner::StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
                          std::vector<std::unique_ptr<EdgeChannel>>& channels)
-    : model_(model), stage_(stage), device_(device), plan_devices_(plan.devices), channels_(channels) {
+    : model_(model),
+      stage_(stage),
+      device_(device),
+      plan_devices_(plan.devices),
+      channels_(channels),
+      arrivals_(device) {
   for (int l = stage.first; l <= stage.last; ++l) {
     LocalLayer local;
     local.layer = &model.layers()[l];
@@ -175,11 +180,7 @@ Tensor StageRunner::batch_tensor(const StepContext& context, const MicroBatchInp
 }
 
 void StageRunner::receive(const StepContext& context, MicroBatch& m) {
-  for (const EdgePort& port : in_) {
-    Tensor sent = channels_[port.edge]->take();
-    const bool here = same_device(sent.view().device, device_.id());
-    m.values[port.number] = here ? std::move(sent) : device_.copy(sent.view());
-  }
+  for (const EdgePort& port : in_) m.values[port.number] = arrivals_.take(channels_[port.edge]->take());
   for (std::size_t v = 0; v < values_.size(); ++v)
     if (values_[v].first < 0 && forward_uses_[v] > 0 && (values_[v].second == 0 || context.targets))
       m.values[v] = batch_tensor(context, *m.input, values_[v].second == 1);
@@ -201,7 +202,7 @@ void StageRunner::forward(StepContext& context, int number) {
     forward_layer(layer, context, m);
   }
   for (const EdgePort& port : out_) {
-    channels_[port.edge]->send(m.values[port.number]);
+    channels_[port.edge]->send(Parcel(m.values[port.number], device_));
     if (--m.uses_left[port.number] == 0) m.values[port.number].reset();
   }
   if (!keeps(context)) in_flight_[number].reset();
@@ -302,18 +303,13 @@ std::string StageRunner::device_text(sy_device device) const {
 
 void StageRunner::backward(StepContext& context, int number, bool input_only) {
   MicroBatch& m = micro_batch(number);
-  for (const EdgePort& port : gradients_in_) {
-    Tensor sent = channels_[port.edge]->take();
-    if (!sent) continue;
-    const bool here = same_device(sent.view().device, device_.id());
-    m.gradients[port.number] = here ? std::move(sent) : device_.copy(sent.view());
-  }
+  for (const EdgePort& port : gradients_in_) m.gradients[port.number] = arrivals_.take(channels_[port.edge]->take());
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     if (context.stop->load()) throw Stopped();
     backward_layer(*layer, context, m, input_only && layer->layer->splits());
   }
   for (const EdgePort& port : gradients_out_) {
-    channels_[port.edge]->send(std::move(m.gradients[port.number]));
+    channels_[port.edge]->send(Parcel(std::move(m.gradients[port.number]), device_));
     m.gradients[port.number].reset();
   }
   if (!input_only) in_flight_[number].reset();
@@ -412,6 +408,7 @@ void StageRunner::finish(const StepContext& context) {
 }
 
 void StageRunner::abandon() {
+  arrivals_.clear();
   if (std::none_of(in_flight_.begin(), in_flight_.end(), [](const auto& m) { return m != nullptr; })) return;
   const Device::Current current(device_);
   for (auto& m : in_flight_) {

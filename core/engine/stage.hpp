@@ -8,14 +8,14 @@
 #include "data/source.hpp"
 #include "engine/channel.hpp"
 #include "engine/device.hpp"
+#include "engine/parcel.hpp"
 #include "engine/storage.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 
 namespace switchyard {
 
-/// What travels on an edge: the sender's tensor; the taker copies it to its own device.
-using EdgeChannel = Channel<Tensor>;
+using EdgeChannel = Channel<Parcel>;
 
 /// One micro-batch of a step, counted over all passes.
 struct MicroBatchInput {
@@ -94,6 +94,7 @@ class StageRunner {
   const Device& device_;
   const std::vector<PlanDevice>& plan_devices_;
   std::vector<std::unique_ptr<EdgeChannel>>& channels_;
+  Arrivals arrivals_;
   std::vector<LocalLayer> layers_;
   std::vector<std::pair<int, int>> values_;     // number -> layer (or -1), output
   std::vector<int> forward_uses_;               // of each value within the stage, sends included
