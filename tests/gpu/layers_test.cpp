@@ -47,7 +47,6 @@ std::string layer(const std::string& type, const std::string& options = "") {
 }
 
 void compare(const std::string& layers) {
-  if (gpu::skipped()) return;
   CAPTURE(layers);
   auto on_cpu = build(layers + sgd, gpu::on("\"cpu:0\""));
   auto on_gpu = build(layers + sgd, gpu::on("\"cuda:0\""));
@@ -57,12 +56,14 @@ void compare(const std::string& layers) {
 }  // namespace
 
 TEST_CASE("linear, mlp and every activation") {
+  if (gpu::skipped()) return;
   compare(over_vectors(layer("linear", "out = 7\nbias = false\n")));
   compare(over_vectors(layer("mlp", "widths = [9, 12]\nactivation = \"gelu\"\n")));
   for (const char* kind : {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"})
     compare(over_vectors(layer("activation", "kind = \"" + std::string(kind) + "\"\n")));
 }
 TEST_CASE("norms") {
+  if (gpu::skipped()) return;
   compare(over_vectors(layer("layer_norm")));
   compare(over_vectors(layer("rms_norm")));
   for (const char* statistics : {"micro", "deferred"}) {
@@ -72,12 +73,14 @@ TEST_CASE("norms") {
   }
 }
 TEST_CASE("images") {
+  if (gpu::skipped()) return;
   compare(over_images(layer("conv2d", "out = 6\nkernel = 3\nstride = 2\ngroups = 3\n")));
   compare(over_images(layer("pool2d", "kind = \"max\"\nsize = 2\n")));
   compare(over_images(layer("pool2d", "kind = \"avg\"\nsize = 2\n")));
   compare(over_images(layer("pool2d", "kind = \"avg\"\nsize = \"global\"\n")));
 }
 TEST_CASE("shapes: add, concat, mean, select, flatten, dropout") {
+  if (gpu::skipped()) return;
   compare(over_vectors(layer("dropout", "p = 0.3\n")));
   compare(over_vectors(layer("add", "input = [\"first\", \"first\"]\n")));
   compare(over_vectors(layer("concat", "input = [\"first\", \"first\"]\n")));
@@ -90,6 +93,7 @@ TEST_CASE("shapes: add, concat, mean, select, flatten, dropout") {
   for (const char* type : {"mean", "select", "flatten"}) compare(sequences + layer(type) + end);
 }
 TEST_CASE("transformers: embedding, attention, feed_forward, gpt_block, lm_head") {
+  if (gpu::skipped()) return;
   compare(over_ids(layer("attention", "heads = 4\n")));
   compare(over_ids(layer("attention", "heads = 4\nkv_heads = 2\nrotary = true\nnorm = \"rms\"\n")));
   compare(over_ids(layer("attention", "heads = 4\ndropout = 0.2\n")));
@@ -99,5 +103,6 @@ TEST_CASE("transformers: embedding, attention, feed_forward, gpt_block, lm_head"
   compare(over_ids(layer("gpt_block", "heads = 2\n"), "vocabulary = 17\nbias = true\nchunk = 8\n"));
 }
 TEST_CASE("whole models: skips, batch norms, towers") {
+  if (gpu::skipped()) return;
   for (const models::Named& m : models::all()) compare(m.layers);
 }

@@ -84,6 +84,14 @@ TEST_CASE("a pipeline of a GPU and the CPU, in both orders, with a tied weight o
       check_losses(cpu_losses(), losses(*pipe, 20));
     }
 }
+TEST_CASE("bf16 and fp16 with fp32 master copies follow fp32") {
+  if (gpu::skipped()) return;
+  for (const char* type : {"bf16", "fp16"}) {
+    CAPTURE(std::string(type));
+    const std::vector<double> got = losses(*gpt_on("\"cuda:0\"", {"precision.type=" + std::string(type)}), 20);
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - cpu_losses()[i]) <= 1e-2 * cpu_losses()[i]);
+  }
+}
 TEST_CASE("recompute changes nothing") {
   if (gpu::skipped()) return;
   const Trace kept = train(*gpt_on("\"cuda:0\""), 3);
