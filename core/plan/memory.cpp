@@ -11,9 +11,10 @@ namespace switchyard {
 
 namespace {
 
-/// What a tensor of a stage is: an activation, a layer's cast copy of an input, or a gradient of one use.
+/// What a tensor of a stage is: an activation, a kept layer's cast copy of an input, its output before that was cast
+/// back, or a gradient of one use.
 struct Key {
-  enum Kind { activation, cast, gradient } kind;
+  enum Kind { activation, cast, raw, gradient } kind;
   int layer, number, slot = 0;
   auto operator<=>(const Key&) const = default;
 };
@@ -130,12 +131,31 @@ class StageAccount {
     return false;
   }
 
+  /// Does a kept layer make another type than its consumers see?
+  bool casts_back(const Layer& layer, std::size_t output) const {
+    const Port& p = in_.shapes->out[layer.index][output];
+    return layer.kept && !layer.is_loss() && is_float(p.dtype) && !same_dtype(p.dtype, layer.compute);
+  }
+  /// Output `output` as the layer makes it.
+  Key made(const Layer& layer, std::size_t output) const {
+    return {casts_back(layer, output) ? Key::raw : Key::activation, layer.index, static_cast<int>(output)};
+  }
+  uint64_t bytes_made(const Layer& layer, std::size_t output) const {
+    const uint64_t bytes = bytes_out(layer.index, static_cast<int>(output));
+    if (!casts_back(layer, output)) return bytes;
+    return bytes / in_.shapes->out[layer.index][output].dtype.bits * layer.compute.bits;
+  }
+
   /// One forward call: outputs and workspace at its worst moment, then what it saves.
   void run_forward(const Layer& layer, bool no_save) {
-    uint64_t outputs = 0;
-    for (const Port& p : in_.shapes->out[layer.index]) outputs += byte_count(p);
+    uint64_t outputs = 0, casts = 0;
+    for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o) {
+      outputs += bytes_made(layer, o);
+      if (casts_back(layer, o)) casts += bytes_out(layer.index, static_cast<int>(o));
+    }
     const sy_cost& c = cost(layer.index);
-    ledger_.spike(outputs + c.bytes_workspace + (no_save ? 0 : c.bytes_saved));
+    const uint64_t saved = no_save ? 0 : c.bytes_saved;
+    ledger_.spike(outputs + saved + std::max(c.bytes_workspace, casts));
     if (!no_save) save(layer);
   }
   void save(const Layer& layer) {
@@ -145,8 +165,7 @@ class StageAccount {
       if (c.keep_in >> i & 1) ledger_.hold(seen(layer, i), bytes_in(layer.index, i));
     });
     for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
-      if (c.keep_out >> o & 1)
-        ledger_.hold({Key::activation, layer.index, static_cast<int>(o)}, bytes_out(layer.index, static_cast<int>(o)));
+      if (c.keep_out >> o & 1) ledger_.hold(made(layer, o), bytes_made(layer, o));
   }
   void free_saved(const Layer& layer) {
     const sy_cost& c = cost(layer.index);
@@ -155,7 +174,7 @@ class StageAccount {
       if (c.keep_in >> i & 1) ledger_.drop(seen(layer, i));
     });
     for (std::size_t o = 0; o < in_.shapes->out[layer.index].size(); ++o)
-      if (c.keep_out >> o & 1) ledger_.drop({Key::activation, layer.index, static_cast<int>(o)});
+      if (c.keep_out >> o & 1) ledger_.drop(made(layer, o));
   }
 
   void backward() {
@@ -168,37 +187,60 @@ class StageAccount {
   }
 
   void backward(const Layer& layer) {
-    const int l = layer.index;
-    if (recompute_[l]) {
-      for_inputs(layer, [&](std::size_t i) {
-        if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(l, i));
-      });
-      run_forward(layer, false);
-    }
-    uint64_t sums = 0;  // several uses: their gradients are added into a new tensor
+    const uint64_t gathered = gather(layer);
+    if (recompute_[layer.index]) replay(layer);
+    make_gradients(layer);
+    ledger_.remove(gathered);
+  }
+
+  /// The gradients of an output's uses become one: the only one is passed on, several are added into a new tensor, and
+  /// a kept layer sees a cast copy. Returns the bytes that live until the layer's backward is done.
+  uint64_t gather(const Layer& layer) {
+    uint64_t all = 0;
     for (std::size_t o = 0; o < layer.uses.size(); ++o) {
       int arriving = 0;
       for (const Use& use : layer.uses[o]) arriving += layers_[use.layer].wants[use.slot];
-      if (arriving > 1) sums += bytes_out(l, static_cast<int>(o));
-    }
-    ledger_.add(sums);
-    uint64_t gradients = 0;
-    for_inputs(layer, [&](std::size_t i) {
-      if (layer.wants[i] && !layer.is_loss()) gradients += bytes_in(l, i);
-    });
-    ledger_.spike(gradients + cost(l).bytes_workspace_backward);
-    for_inputs(layer, [&](std::size_t i) {
-      if (layer.wants[i]) ledger_.hold({Key::gradient, l, static_cast<int>(i)}, bytes_in(l, i));
-    });
-    free_saved(layer);
-    ledger_.remove(sums);
-    for (std::size_t o = 0; o < layer.uses.size(); ++o)
+      if (arriving == 0) continue;
+      const uint64_t one = bytes_out(layer.index, static_cast<int>(o));
+      if (arriving > 1) ledger_.spike(one);
       for (const Use& use : layer.uses[o]) ledger_.drop({Key::gradient, use.layer, use.slot});
-    if (recompute_[l])
-      for_inputs(layer, [&](std::size_t i) {
-        if (seen(layer, i).kind == Key::cast) ledger_.drop(seen(layer, i));
-        ledger_.drop(source(layer, i));
-      });
+      if (casts_back(layer, o)) ledger_.spike(one + bytes_made(layer, o));
+      ledger_.add(bytes_made(layer, o));
+      all += bytes_made(layer, o);
+    }
+    return all;
+  }
+
+  /// The forward again, from inputs that the stage kept; what the backward needs of them is among the saved then.
+  void replay(const Layer& layer) {
+    for_inputs(layer, [&](std::size_t i) {
+      if (seen(layer, i).kind == Key::cast) ledger_.hold(seen(layer, i), bytes_in(layer.index, i));
+    });
+    run_forward(layer, false);
+    for_inputs(layer, [&](std::size_t i) {
+      if (seen(layer, i).kind == Key::cast) ledger_.drop(seen(layer, i));
+      ledger_.drop(source(layer, i));
+    });
+  }
+
+  /// A loss hands over what it saved; a kept layer's gradients are cast to the type of what they are gradients of.
+  void make_gradients(const Layer& layer) {
+    uint64_t made = 0, handed_on = 0;
+    const auto bytes = [&](std::size_t i) {
+      const Source& from = layer.inputs[i];
+      return from.layer < 0 ? bytes_in(layer.index, i) : bytes_out(from.layer, from.output);
+    };
+    for_inputs(layer, [&](std::size_t i) {
+      if (!layer.wants[i]) return;
+      made += bytes_in(layer.index, i);
+      handed_on += bytes(i);
+    });
+    ledger_.spike((layer.is_loss() ? 0 : made) + cost(layer.index).bytes_workspace_backward);
+    free_saved(layer);
+    if (made != handed_on) ledger_.spike(made + handed_on);
+    for_inputs(layer, [&](std::size_t i) {
+      if (layer.wants[i]) ledger_.hold({Key::gradient, layer.index, static_cast<int>(i)}, bytes(i));
+    });
   }
 
   const MemoryInput& in_;
