@@ -20,7 +20,7 @@ class CustomPolicy(Example):
         self.assertEqual(self.dealt('devices.use=["cpu:0", "cpu:1", "cpu:2"]'), "01221001")
 
     def test_swapping_it_changes_the_plan_and_no_loss(self):
-        short = ("train.steps=2", "data.validation=0", "data.text=" + os.path.join(SOURCE, "LICENSE"))
+        short = ("train.steps=2", "data.validation=0", "generate.tokens=8", "data.text=" + os.path.join(SOURCE, "LICENSE"))
         self.assertEqual(self.dealt("placement.policy=contiguous"), "00001111")
         self.assertEqual(self.losses(self.config, *short), self.losses(self.config, *short, "placement.policy=contiguous"))
 

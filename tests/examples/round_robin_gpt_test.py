@@ -2,7 +2,7 @@
 from example import Example, main, model_bytes, path_of
 
 CONFIG = path_of("round_robin_gpt")
-SHORT = ("train.steps=3", "data.validation=0")
+SHORT = ("train.steps=3", "data.validation=0", "generate.tokens=8")
 OTHER_PLANS = [
     ("placement.policy=contiguous",),
     ("placement.policy=memory_balanced",),

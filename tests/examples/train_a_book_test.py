@@ -6,7 +6,7 @@ from example import Example, SOURCE, losses_of, main, path_of
 
 CONFIG = path_of("train_a_book")
 # Any text will do for two steps.
-SHORT = ("train.steps=2", "data.text=" + os.path.join(SOURCE, "LICENSE"))
+SHORT = ("train.steps=2", "data.text=" + os.path.join(SOURCE, "LICENSE"), "generate.tokens=8", "train.eval_windows=4")
 
 
 class TrainABook(Example):
