@@ -198,6 +198,10 @@ inline const sy_host* host() {
       return one<SY_T_F64>(c, k, out, number);
     };
     h.cfg_str = [](const sy_config* c, const char* k, const char** out, sy_error**) {
+      if (const char* number = text_of(c, k, SY_T_I64)) {  // or the word that stands in its place
+        *out = number[0] == '"' ? unquoted(c, k, number) : "";
+        return sy_rc{SY_OK};
+      }
       return one<SY_T_STR>(c, k, out, [&](const std::string& s) { return unquoted(c, k, s); });
     };
     h.cfg_count = [](const sy_config* c, const char* k, uint32_t* out, sy_error**) {
