@@ -1,6 +1,7 @@
 #include "engine/pipe.hpp"
 
 #include <cstring>
+#include <mutex>
 
 #include "base/dtype.hpp"
 #include "engine/pipe_impl.hpp"
@@ -124,8 +125,12 @@ void Pipe::Impl::check_usable() const {
 Pipe::Pipe(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Pipe::~Pipe() {
-  if (impl_ && !impl_->crew->idle())
-    static_cast<void>(impl_.release());  // a thread hangs inside a layer: its memory must outlive it
+  if (!impl_ || impl_->crew->idle()) return;
+  // A thread hangs inside a layer: what it uses when it wakes up must still be there. The list keeps it reachable.
+  static std::mutex mutex;
+  static auto* hanging = new std::vector<std::unique_ptr<Impl>>;
+  const std::lock_guard lock(mutex);
+  hanging->push_back(std::move(impl_));
 }
 
 std::unique_ptr<Pipe> Pipe::build(const Config& config, Registry& registry, std::unique_ptr<Model> model, Plan plan) {

@@ -5,7 +5,11 @@ from program import STOP_WITHIN, Folder, fault, main
 PLACE = "layer 3 'x' (faulty), stage 1 on cpu:1"
 
 
-def fails(sets, code, *wanted, within=STOP_WITHIN + 6):
+# A busy machine takes its time to start a program; what hangs does so for longer than this.
+MOST_SECONDS = STOP_WITHIN + 40
+
+
+def fails(sets, code, *wanted):
     with Folder() as folder:
         got, text, seconds = folder.run('--out', 'run', sets=sets)
         errors = [line for line in text.splitlines() if line.startswith('error:')]
@@ -13,7 +17,7 @@ def fails(sets, code, *wanted, within=STOP_WITHIN + 6):
         assert len(errors) == 1, f'{len(errors)} error lines:\n{text}'
         for part in wanted:
             assert part in errors[0], f'{part!r} is missing:\n{errors[0]}'
-        assert seconds < within, f'it took {seconds:.1f} s'
+        assert seconds < MOST_SECONDS, f'it took {seconds:.1f} s'
 
 
 def throws_in_any_call():
@@ -39,8 +43,8 @@ def names_wrong_outputs():
 
 
 def ends_though_a_layer_hangs():
-    # "pause" fails over micro-batch 1, while "x" sleeps over micro-batch 0 for a minute.
-    sets = fault('slow', 'forward', micro_batch=0, ms=60000) + ['layer.pause.fault=throw', 'layer.pause.micro_batch=1']
+    # "pause" fails over micro-batch 1, while "x" sleeps over micro-batch 0 for two minutes.
+    sets = fault('slow', 'forward', micro_batch=0, ms=120000) + ['layer.pause.fault=throw', 'layer.pause.micro_batch=1']
     fails(sets, 1, "layer 2 'pause' (faulty), stage 0 on cpu:0, micro-batch 1")
 
 

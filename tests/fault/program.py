@@ -44,7 +44,7 @@ class Folder:
 
 def fault(what, call, **more):
     """--set values that make layer x misbehave."""
-    return [f'layer.x.fault={what}', f'layer.x.in={call}'] + [f'layer.x.{k}={v}' for k, v in more.items()]
+    return [f'layer.x.fault="{what}"', f'layer.x.in={call}'] + [f'layer.x.{k}={v}' for k, v in more.items()]
 
 
 def wait_for(condition, what, seconds=30):
