@@ -60,6 +60,7 @@ struct Pipe::Impl {
   using Context = std::shared_ptr<StepContext>;
   void run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first, int count);
   Context context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets);
+  const Shapes& shapes_for(uint32_t kind, int64_t rows, const Shape& sample);
   void add_micro_batches(StepContext& context, int64_t first_row, int64_t rows, int most);
   StepResult collect(const StepContext& context, int64_t valid) const;
   StepResult accumulate_gradients(const Batch& batch, const Context& context);

@@ -115,13 +115,23 @@ Pipe::Impl::Context Pipe::Impl::context_for(uint32_t kind, const HostTensor& inp
   return made;
 }
 
+/// Shapes for this call's samples, which the model may not take.
+const Shapes& Pipe::Impl::shapes_for(uint32_t kind, int64_t rows, const Shape& sample) {
+  try {
+    return model->shapes(kind, rows, sample);
+  } catch (const Error& e) {
+    throw Error(SY_E_DATA,
+                "the batch's inputs, " + shape_text(sample) + " for each sample, do not fit the model: " + e.what());
+  }
+}
+
 void Pipe::Impl::add_micro_batches(StepContext& context, int64_t first_row, int64_t rows, int most) {
   const Shape& whole = context.inputs->shape();
   const Shape sample(whole.begin() + 1, whole.end());
   for (const RowRange& r : split_rows(rows, std::min<int64_t>(most, rows))) {
-    const Shapes& shapes = model->shapes(context.kind, r.count, sample);
-    context.micro_batches.push_back(
-        {static_cast<int>(context.micro_batches.size()), {first_row + r.first, r.count}, &shapes});
+    context.micro_batches.push_back({static_cast<int>(context.micro_batches.size()),
+                                     {first_row + r.first, r.count},
+                                     &shapes_for(context.kind, r.count, sample)});
   }
   context.results.resize(context.micro_batches.size());
 }

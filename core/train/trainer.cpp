@@ -91,7 +91,7 @@ class Trainer {
     begin_ = interval_begin_ = Clock::now();
     interval_first_ = step();
     BatchFeed feed(session_.data(), session_.plan().batch, train_.steps);
-    const std::int64_t first = step();
+    first_ = step();
     while (step() < train_.steps && !result_.stopped) {
       const Clock::time_point before = Clock::now();
       const Batch& batch = feed.of(step() + 1);
@@ -99,9 +99,7 @@ class Trainer {
       busy_ += seconds_since(before);
       check(done);
       count(batch);
-      const bool last = step() == train_.steps;
-      result_.stopped = !last && (asked_to_stop() || (options_.at_most && step() - first >= *options_.at_most));
-      after_step(done, last);
+      after_step(done, step() == train_.steps);
     }
   }
 
@@ -153,7 +151,8 @@ class Trainer {
     result_.step = step();
     result_.loss = done.loss;
     Report report = report_of(done);
-    if (hooks_.tick) hooks_.tick(report);
+    if (hooks_.tick) hooks_.tick(report);  // which may ask to stop after this very step
+    result_.stopped = !last && (asked_to_stop() || (options_.at_most && step() - first_ >= *options_.at_most));
     const auto due = [&](std::int64_t every) { return every > 0 && step() % every == 0; };
     if ((last || due(train_.eval_every)) && !result_.stopped && session_.data().validation) evaluate(report);
     if (last || result_.stopped || report.val_loss || due(train_.report_every)) publish(report);
@@ -273,6 +272,7 @@ class Trainer {
   // Since the last report:
   Clock::time_point interval_begin_;
   std::int64_t interval_first_ = 0;  // step
+  std::int64_t first_ = 0;           // the step before this call's first one
   std::int64_t interval_tokens_ = 0;
   double busy_ = 0;  // seconds of steps and waiting for batches
 };

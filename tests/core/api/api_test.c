@@ -28,7 +28,7 @@ static void mistakes(void) {
   options.config = "x.toml";
   FAILS(sy_runtime_open(&options, &runtime, &err), SY_E_ARGUMENT, "both");
   options.text = NULL;
-  FAILS(sy_runtime_open(&options, &runtime, &err), SY_E_NOT_FOUND, "x.toml");
+  FAILS(sy_runtime_open(&options, &runtime, &err), SY_E_CONFIG, "x.toml");
   options.size = 0;
   FAILS(sy_runtime_open(&options, &runtime, &err), SY_E_ARGUMENT, "size is 0");
 }
