@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "current.hpp"
 #include "failure.hpp"
@@ -42,7 +43,7 @@ sy_device_info device_info(int device) {
   info.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_CAPTURE;
   info.device = {SY_DEVICE_CUDA, device};
   info.flops = flops_of(device, p);
-  std::snprintf(info.name, sizeof info.name, "%s", p.name);
+  std::string_view(p.name).copy(info.name, sizeof info.name - 1);
   must(cudaDeviceGetPCIBusId(info.bus_id, sizeof info.bus_id, device), "asking for the bus id of " + name);
   write_uuid(p.uuid, info.uuid, sizeof info.uuid);
   const Current current(device);

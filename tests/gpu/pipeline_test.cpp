@@ -26,7 +26,7 @@ name = "head"
 tied_to = "embed.token.weight"
 )";
 
-const std::string training = R"(
+const std::string twenty_steps = R"(
 [devices]
 use = ["cpu:0"]
 [placement]
@@ -45,7 +45,7 @@ optimizer = { type = "adamw", lr = 1e-3, weight_decay = 0.1 }
 std::unique_ptr<Pipe> gpt_on(const std::string& devices, std::vector<std::string> more = {}) {
   std::vector<std::string> sets = gpu::on(devices);
   sets.insert(sets.end(), more.begin(), more.end());
-  return build(gpt + training, sets);
+  return build(gpt + twenty_steps, sets);
 }
 
 std::vector<double> losses(Pipe& pipe, int steps) {
@@ -78,9 +78,10 @@ TEST_CASE("20 steps of a GPT on cuda:0 follow the CPU") {
 TEST_CASE("a pipeline of a GPU and the CPU, in both orders, with a tied weight over the border") {
   if (gpu::skipped()) return;
   for (const char* devices : {"\"cuda:0\", \"cpu:0\"", "\"cpu:0\", \"cuda:0\""})
-    for (const char* schedule : {"1f1b", "gpipe"}) {
+    for (const auto& [schedule, micro_batches] : {std::pair("1f1b", "4"), std::pair("gpipe", "8")}) {
       CAPTURE(std::string(devices));
-      auto pipe = gpt_on(devices, {"schedule.type=" + std::string(schedule), "placement.policy=round_robin"});
+      auto pipe = gpt_on(devices, {"schedule.type=" + std::string(schedule), "placement.policy=round_robin",
+                                   "schedule.micro_batches=" + std::string(micro_batches)});
       check_losses(cpu_losses(), losses(*pipe, 20));
     }
 }
@@ -102,6 +103,37 @@ TEST_CASE("two runs give the same bits, whatever the schedule") {
   const Trace first = train(*gpt_on("\"cuda:0\""), 5);
   CHECK(train(*gpt_on("\"cuda:0\""), 5) == first);
   CHECK(train(*gpt_on("\"cuda:0\"", {"schedule.type=gpipe"}), 5) == first);
+}
+TEST_CASE("two pipes share the GPU, step by step") {
+  if (gpu::skipped()) return;
+  auto a = gpt_on("\"cuda:0\""), b = gpt_on("\"cuda:0\", \"cpu:0\"");
+  for (int step = 1; step <= 5; ++step)
+    for (Pipe* pipe : {a.get(), b.get()}) {
+      const StepResult r = pipe->step(batch_for(pipe->model(), 8, step), static_cast<uint64_t>(step), 1e-3);
+      CHECK(std::fabs(r.loss - cpu_losses()[static_cast<std::size_t>(step - 1)]) <= 1e-4 * r.loss);
+    }
+}
+TEST_CASE("out of memory names the layer, and the pipe goes on") {
+  if (gpu::skipped()) return;
+  auto pipe = build(
+      "[model]\ninput = { shape = [1], type = \"fp32\" }\n[[layer]]\ntype = \"linear\"\nname = \"wide\"\n"
+      "out = 1000000\n[[layer]]\ntype = \"linear\"\nname = \"last\"\nout = 2\n[[layer]]\n"
+      "type = \"cross_entropy\"\nname = \"loss\"\n" +
+          twenty_steps,
+      {"devices.use=[\"cuda:0\"]", "devices.memory=[\"100 TB\"]", "schedule.micro_batches=1", "train.batch=200000"});
+  const Batch small = batch_for(pipe->model(), 8, 1), large = batch_for(pipe->model(), 200000, 1);
+  const double before = pipe->evaluate(small).loss;
+  std::string text;
+  sy_rc code = SY_OK;
+  try {
+    pipe->gradients(large, 1);
+  } catch (const Error& e) {
+    text = e.what(), code = e.code();
+  }
+  std::printf("%.600s\n", text.c_str());
+  CHECK(code == SY_E_NO_MEMORY);
+  CHECK(text.find("layer 0 'wide' (linear), stage 0 on cuda:0, micro-batch 0: ") == 0);
+  CHECK(pipe->evaluate(small).loss == before);
 }
 TEST_CASE("evaluation and predictions on the GPU equal the CPU's") {
   if (gpu::skipped()) return;
