@@ -79,7 +79,7 @@ static void plans(sy_runtime *runtime) {
   CHECK(strstr(text, "contiguous, 1f1b, 2 micro-batches of 2 x 3") != NULL);
   sy_free(text);
   OK(sy_plan_json(plan, &text, &err));
-  CHECK(strstr(text, "\"replica\": 0") != NULL);
+  CHECK(strstr(text, "\"replica\":0") != NULL);
   sy_free(text);
   sy_plan_free(plan);
 }
