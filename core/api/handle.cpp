@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 
 #include "plugin/host.hpp"
@@ -13,7 +14,7 @@ namespace switchyard::api {
 namespace {
 
 struct Owner {
-  const char* type;
+  std::string_view type;  // equal names may lie at several addresses
   pid_t process;
 };
 
