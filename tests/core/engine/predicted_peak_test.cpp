@@ -62,7 +62,7 @@ void compare(const std::vector<std::string>& sets) {
 TEST_CASE("predicted and measured peaks agree over policies, schedules, micro-batches and recompute") {
   for (const char* policy : {"contiguous", "round_robin", "memory_balanced"})
     for (const char* schedule : {"gpipe", "1f1b"})
-      for (const char* m : {"1", "2", "4", "8"})
+      for (const char* m : {"1", "3", "8"})
         for (const char* recompute : {"false", "true"})
           compare({std::string("placement.policy=") + policy, std::string("schedule.type=") + schedule,
                    std::string("schedule.micro_batches=") + m, std::string("train.recompute=") + recompute});
