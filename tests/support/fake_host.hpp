@@ -202,6 +202,9 @@ inline const sy_host* host() {
         *out = number[0] == '"' ? unquoted(c, k, number) : "";
         return sy_rc{SY_OK};
       }
+      for (const uint32_t number : {SY_T_I64, SY_T_F64})  // a word may stand in place of a number; "": a number does
+        if (const char* text = text_of(c, k, number))
+          return *out = *text == '"' ? unquoted(c, k, text) : "", sy_rc{SY_OK};
       return one<SY_T_STR>(c, k, out, [&](const std::string& s) { return unquoted(c, k, s); });
     };
     h.cfg_count = [](const sy_config* c, const char* k, uint32_t* out, sy_error**) {

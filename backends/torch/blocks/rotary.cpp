@@ -1,5 +1,6 @@
 #include "blocks/rotary.hpp"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -25,7 +26,8 @@ at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
 
 class turn_function : public ag::Function<turn_function> {
  public:
-  static at::Tensor forward(ag::AutogradContext* context, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  static at::Tensor forward(ag::AutogradContext* context, const at::Tensor& x, const at::Tensor& cos,
+                            const at::Tensor& sin) {
     context->save_for_backward({cos, sin});
     return turned(x, cos, sin, 1);
   }
@@ -37,25 +39,16 @@ class turn_function : public ag::Function<turn_function> {
 
 }  // namespace
 
-void rotary_table::fill(int64_t time, int64_t width, const at::TensorOptions& options) {
-  const int64_t half = width / 2;
-  at::Tensor cos = at::empty({time, 1, half}, at::kDouble), sin = at::empty({time, 1, half}, at::kDouble);
-  auto *c = cos.data_ptr<double>(), *s = sin.data_ptr<double>();
-  for (int64_t d = 0; d < half; ++d) {
-    const double speed = std::pow(base_, -2.0 * static_cast<double>(d) / static_cast<double>(width));
-    for (int64_t t = 0; t < time; ++t) {
-      c[t * half + d] = std::cos(static_cast<double>(t) * speed);
-      s[t * half + d] = std::sin(static_cast<double>(t) * speed);
-    }
-  }
-  cos_ = cos.to(options), sin_ = sin.to(options);
+rotary_table make_rotary_table(int64_t time, int64_t head_width, double base, const at::TensorOptions& options) {
+  const at::TensorOptions exact = options.dtype(at::kDouble);
+  const at::Tensor speed =
+      at::arange(head_width / 2, exact).mul_(-2.0 * std::log(base) / static_cast<double>(head_width)).exp_();
+  const at::Tensor angle = at::arange(time, exact).view({time, 1, 1}).mul(speed);
+  return {angle.cos().to(options), angle.sin().to(options)};
 }
 
-at::Tensor rotary_table::turn(const at::Tensor& x) {
-  const int64_t time = x.size(1);
-  if (!cos_.defined() || cos_.size(0) < time || cos_.device() != x.device() || cos_.scalar_type() != x.scalar_type())
-    fill(time, x.size(-1), x.options());
-  return turn_function::apply(x, cos_.narrow(0, 0, time), sin_.narrow(0, 0, time));
+at::Tensor turn(const at::Tensor& x, const rotary_table& table) {
+  return turn_function::apply(x, table.cos, table.sin);
 }
 
 }  // namespace sy

@@ -10,7 +10,8 @@ namespace sy {
 
 struct conv2d_layer {
   static constexpr const char* id = "conv2d";
-  static constexpr const char* help = "convolution over [rows, channels, height, width]; weight [out, channels / groups, kernel, kernel]";
+  static constexpr const char* help =
+      "convolution over [rows, channels, height, width]; weight [out, channels / groups, kernel, kernel]";
   static constexpr sy_option options[] = {
       i64_option("out", nullptr, 1, 1e6, "output channels"),
       i64_option("kernel", nullptr, 1, 1024, "height and width of the kernel", "pixels"),
@@ -43,24 +44,38 @@ struct conv2d_layer {
   std::vector<param> params() const {
     const int64_t fan_in = in / groups * kernel * kernel;
     std::vector<param> all = {{"weight", {out, in / groups, kernel, kernel}, fan_in_uniform(fan_in)}};
-    if (bias) all.push_back({.name = "bias", .shape = {out}, .init = fan_in_uniform(fan_in), .flags = SY_PARAM_NO_DECAY});
+    if (bias)
+      all.push_back({.name = "bias", .shape = {out}, .init = fan_in_uniform(fan_in), .flags = SY_PARAM_NO_DECAY});
     return all;
   }
   sy::cost cost(uint32_t kind, const_ports from) const {
     const sy_port& x = *from[0];
-    const uint64_t pixels = static_cast<uint64_t>(x.shape[0] * size_after(x.shape[2]) * size_after(x.shape[3]));
-    const int64_t fan_in = in / groups * kernel * kernel;
+    const int64_t pixels = x.shape[0] * size_after(x.shape[2]) * size_after(x.shape[3]);
     sy::cost c;
-    add_linear_flops(c, pixels, fan_in, out, bias);
-    if (kind != SY_TRAIN) return c;
-    c.keep_in = 1;
-    c.bytes_workspace_backward = static_cast<uint64_t>((fan_in + (bias ? 1 : 0)) * out) * width_of(x.dtype);
+    add_linear_flops(c, static_cast<uint64_t>(pixels), in / groups * kernel * kernel, out, bias);
+    add_memory(c, kind, x.shape[0] * x.shape[2] * x.shape[3], pixels, width_of(x.dtype));
     return c;
   }
   at::Tensor forward(pass& p) const {
     return at::conv2d(p.in(0), p["weight"], p["bias"], stride, padding, /*dilation=*/1, groups);
   }
 
+ private:
+  /// An estimate. On the CPU oneDNN computes on copies whose channels come in blocks of 16; 1 x 1 kernels need none.
+  void add_memory(sy::cost& c, uint32_t kind, int64_t pixels_in, int64_t pixels_out, uint64_t elem) const {
+    const bool copies = kernel > 1 || groups > 1;
+    const auto blocked = [&](int64_t channels) { return groups > 1 ? channels : (channels + 15) / 16 * 16; };
+    const auto bytes = [&](int64_t elements) { return copies ? static_cast<uint64_t>(elements) * elem : 0; };
+    const uint64_t x = groups > 1 || in >= 16 ? bytes(pixels_in * blocked(in)) : 0,
+                   y = bytes(pixels_out * blocked(out));
+    const uint64_t weights = bytes(blocked(out) * blocked(in / groups) * kernel * kernel);
+    const uint64_t plain_y = bytes(pixels_out * out), plain_x = bytes(pixels_in * in);
+    c.bytes_workspace = std::max(x + weights, plain_y) + y - plain_y;
+    if (kind != SY_TRAIN) return;
+    c.keep_in = 1;
+    const uint64_t gradient = static_cast<uint64_t>((in / groups * kernel * kernel + (bias ? 1 : 0)) * out) * elem;
+    c.bytes_workspace_backward = std::max(y + weights + bytes(pixels_in * blocked(in)) - plain_x, x + y + gradient);
+  }
   int64_t size_after(int64_t pixels) const { return (pixels + 2 * padding - kernel) / stride + 1; }
 
   int64_t out, kernel, stride, padding, groups, in = 0;

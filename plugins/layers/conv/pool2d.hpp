@@ -17,12 +17,17 @@ struct pool2d_layer {
       "pooling over [rows, channels, height, width]; size = \"global\" gives [rows, channels]";
   static constexpr sy_option options[] = {
       str_option("kind", "\"max\"", kinds, "largest value or mean"),
-      option(SY_T_I64, "size", "\"global\"", 1, 65536, whole, "height and width of a window, or the whole image", "pixels"),
+      option(SY_T_I64, "size", "\"global\"", 1, 65536, whole, "height and width of a window, or the whole image",
+             "pixels"),
       i64_option("stride", "0", 0, 65536, "step of the window; 0: its size", "pixels"),
-      i64_option("padding", "0", 0, 65536, "around the image, at most half a window; counts as zeros in the mean", "pixels"),
+      i64_option("padding", "0", 0, 65536, "around the image, at most half a window; counts as zeros in the mean",
+                 "pixels"),
   };
   explicit pool2d_layer(const config& c)
-      : largest_(c.str("kind") == "max"), size_(c.word("size").empty() ? c.i64("size") : 0), stride_(c.i64("stride")), padding_(c.i64("padding")) {
+      : largest_(c.str("kind") == "max"),
+        size_(c.word("size").empty() ? c.i64("size") : 0),
+        stride_(c.i64("stride")),
+        padding_(c.i64("padding")) {
     if (stride_ == 0) stride_ = size_;
     if (2 * padding_ > size_) throw fault(SY_E_CONFIG, "padding is at most half of size");
   }

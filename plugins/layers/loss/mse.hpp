@@ -18,7 +18,8 @@ struct mse_layer {
     if (kind == SY_FORWARD) return {like(*in[0])};
     if (in.size() < 2) throw fault(SY_E_CONFIG, "mse needs targets");
     const sy_port& targets = *in.back();
-    if (!is_float(targets.dtype)) throw fault(SY_E_CONFIG, "mse needs numbers (floats) as targets; for class numbers use cross_entropy");
+    if (!is_float(targets.dtype))
+      throw fault(SY_E_CONFIG, "mse needs numbers (floats) as targets; for class numbers use cross_entropy");
     int64_t found = 1;
     for (int32_t d = 0; d < targets.ndim; ++d) found *= targets.shape[d];
     if (static_cast<uint64_t>(found) != elements_of(*in[0]))

@@ -15,7 +15,8 @@ batchnorm_base::batchnorm_base(const config& c, bool fp32) {
 
 std::vector<port> batchnorm_base::infer(uint32_t, ports in) {
   const sy_port& x = *in[0];
-  if (x.ndim < 2) throw fault(SY_E_CONFIG, "batchnorm needs an input of shape [rows, channels, ...] or [rows, ..., channels]");
+  if (x.ndim < 2)
+    throw fault(SY_E_CONFIG, "batchnorm needs an input of shape [rows, channels, ...] or [rows, ..., channels]");
   channels_ = norm_.axis == 1 ? x.shape[1] : last_dim(x);
   return {like(x)};
 }
@@ -26,12 +27,14 @@ sy::cost batchnorm_base::cost(uint32_t kind, const_ports in) const {
   const bool casts = is_reduced(x.dtype);
   sy::cost c;
   add_elementwise_flops(c, 8 * static_cast<double>(n), 12 * static_cast<double>(n));
-  c.bytes_workspace = casts ? n * wide * (kind == SY_TRAIN ? 1 : 2) : 0;
+  const uint64_t statistics = 5 * channels * wide;
+  c.bytes_workspace = statistics + (casts ? n * wide * (kind == SY_TRAIN ? 1 : 2) : 0);
   if (kind != SY_TRAIN) return c;
   if (!casts) c.keep_in = 1;
   const uint64_t weights = casts && norm_.affine && !norm_.fp32_weights ? channels * wide : 0;
   c.bytes_saved = 2 * channels * wide + weights + (casts ? n * wide : 0);
-  c.bytes_workspace_backward = casts ? 2 * n * wide - n * width_of(x.dtype) : 0;
+  // LibTorch's backward on the CPU holds one more tensor of the input's size
+  c.bytes_workspace_backward = 2 * channels * wide + n * wide + (casts ? 2 * n * wide - n * width_of(x.dtype) : 0);
   return c;
 }
 

@@ -1,4 +1,5 @@
-// Batch normalisation as a layer: of [rows, channels, ...] (axis = 1) or [..., channels] (axis = -1), any number of dimensions.
+// Batch normalisation as a layer: of [rows, channels, ...] (axis = 1) or [..., channels] (axis = -1), any number of
+// dimensions.
 #pragma once
 
 #include "blocks/batch_norm.hpp"
@@ -39,7 +40,8 @@ class batchnorm_base {
 struct batchnorm_layer : batchnorm_base {
   static constexpr const char* id = "batchnorm";
   static constexpr const char* help =
-      "batch normalisation per channel, right under micro-batches and recompute; computes in fp32, statistics are kept in fp32";
+      "batch normalisation per channel, right under micro-batches and recompute; computes in fp32, statistics are kept "
+      "in fp32";
   explicit batchnorm_layer(const config& c) : batchnorm_base(c, false) {}
 };
 

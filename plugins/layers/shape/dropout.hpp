@@ -9,7 +9,8 @@ namespace sy {
 struct dropout_layer {
   static constexpr const char* id = "dropout";
   static constexpr const char* help =
-      "sets elements to zero with probability p and scales the rest by 1 / (1 - p), in training; masks depend on seed, step, "
+      "sets elements to zero with probability p and scales the rest by 1 / (1 - p), in training; masks depend on seed, "
+      "step, "
       "sample and layer name only";
   static constexpr sy_option options[] = {f64_option("p", "0.5", 0, 1, "probability of zero")};
   explicit dropout_layer(const config& c) : p_(c.f64("p")) {}

@@ -47,8 +47,8 @@ struct concat_layer {
       std::vector<int64_t> shape = shape_of(*part), first = shape_of(*in[0]);
       if (shape.size() == first.size()) y.shape[axis] += shape[axis], shape[axis] = first[axis];
       if (shape != first)
-        throw fault(SY_E_CONFIG, "concat along axis " + std::to_string(axis_) + " meets shapes " + shape_text(*in[0]) + " and " +
-                                     shape_text(*part));
+        throw fault(SY_E_CONFIG, "concat along axis " + std::to_string(axis_) + " meets shapes " + shape_text(*in[0]) +
+                                     " and " + shape_text(*part));
     }
     return {y};
   }

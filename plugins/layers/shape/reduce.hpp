@@ -21,7 +21,8 @@ struct flatten_layer {
 
 struct select_layer {
   static constexpr const char* id = "select";
-  static constexpr const char* help = "one index of an axis, which goes away: axis = 1, index = -1 is the last position";
+  static constexpr const char* help =
+      "one index of an axis, which goes away: axis = 1, index = -1 is the last position";
   static constexpr sy_option options[] = {
       i64_option("axis", "1", -8, 7, "not 0, which are the samples"),
       i64_option("index", "-1", -1e9, 1e9, "negative: from the end"),
@@ -32,7 +33,8 @@ struct select_layer {
     const auto axis = static_cast<std::ptrdiff_t>(axis_of(axis_, *in[0], id));
     const int64_t length = in[0]->shape[axis];
     if (index_ >= length || index_ < -length)
-      throw fault(SY_E_CONFIG, "select takes index " + std::to_string(index_) + " of an axis of " + std::to_string(length));
+      throw fault(SY_E_CONFIG,
+                  "select takes index " + std::to_string(index_) + " of an axis of " + std::to_string(length));
     y.shape.erase(y.shape.begin() + axis);
     return {y};
   }
@@ -45,7 +47,8 @@ struct select_layer {
 
 struct mean_layer {
   static constexpr const char* id = "mean";
-  static constexpr const char* help = "mean over an axis, which goes away: axis = 1 of [rows, time, width] is the mean over time";
+  static constexpr const char* help =
+      "mean over an axis, which goes away: axis = 1 of [rows, time, width] is the mean over time";
   static constexpr sy_option options[] = {i64_option("axis", "1", -8, 7, "not 0, which are the samples")};
   explicit mean_layer(const config& c) : axis_(c.i64("axis")) {}
   std::vector<port> infer(uint32_t, ports in) const {

@@ -44,8 +44,8 @@ sy::cost embedding_layer::cost(uint32_t kind, const_ports in) const {
   c.bytes_workspace = wide_ids;
   if (kind != SY_TRAIN) return c;
   c.keep_in = 1;
-  c.bytes_workspace_backward =
-      wide_ids + (learned_ ? static_cast<uint64_t>(width_ * last_dim(*in[0])) * 4 : 0);  // and an fp32 copy of a bf16 gradient
+  c.bytes_workspace_backward = wide_ids + (learned_ ? static_cast<uint64_t>(width_ * last_dim(*in[0])) * 4
+                                                    : 0);  // and an fp32 copy of a bf16 gradient
   return c;
 }
 

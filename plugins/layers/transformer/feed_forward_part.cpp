@@ -53,7 +53,7 @@ at::Tensor feed_forward_part::forward(pass& p, const at::Tensor& x) const {
   return set_.residual ? y.add_(x) : y;
 }
 
-// ---- costs -----------------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------------------------
 
 void feed_forward_part::add_flops(cost& c, const sy_port& x) const {
   const uint64_t rows = rows_of(x);

@@ -1,6 +1,7 @@
 // The feed-forward network with its norm and residual, the second half of a transformer block:
 //
-//   x ──norm──▶ h ──up──▶ activation ──down──▶ dropout ──▶ + x          swiglu: silu(gate h) * (up h) in place of activation(up h)
+//   x ──norm──▶ h ──up──▶ activation ──down──▶ dropout ──▶ + x          swiglu: silu(gate h) * (up h) in place of
+//   activation(up h)
 #pragma once
 
 #include "blocks/activation.hpp"

@@ -9,7 +9,8 @@ namespace sy {
 struct gpt_block_layer {
   static constexpr const char* id = "gpt_block";
   static constexpr const char* help =
-      "transformer block with norms in front: x + attention(norm1(x)), then + feed-forward(norm2(.)); input [rows, time, width]";
+      "transformer block with norms in front: x + attention(norm1(x)), then + feed-forward(norm2(.)); input [rows, "
+      "time, width]";
   static constexpr sy_option options[] = {
       i64_option("heads", nullptr, 1, 65536, "attention heads; must divide the width"),
       i64_option("kv_heads", "0", 0, 65536, "key and value heads, each shared by heads / kv_heads; 0: as heads"),
@@ -22,10 +23,12 @@ struct gpt_block_layer {
       bool_option("bias", "true", "biases in products and LayerNorms"),
       f64_option("dropout", "0.0", 0, 1, "probability, on attention probabilities and both residual branches"),
       f64_option("eps", "1e-5", 0, 1, "added to the variance in norms"),
-      i64_option("depth", "0", 0, 1e6, "blocks of the model: starts residual projections at 0.02 / sqrt(2 depth); 0: at 0.02"),
+      i64_option("depth", "0", 0, 1e6,
+                 "blocks of the model: starts residual projections at 0.02 / sqrt(2 depth); 0: at 0.02"),
   };
   explicit gpt_block_layer(const config& c)
-      : attention_(attention_settings(c), "norm1.", "attn."), feed_forward_(feed_forward_settings(c), "norm2.", "mlp.") {}
+      : attention_(attention_settings(c), "norm1.", "attn."),
+        feed_forward_(feed_forward_settings(c), "norm2.", "mlp.") {}
 
   std::vector<port> infer(uint32_t kind, ports in) {
     attention_.infer(kind, *in[0]);

@@ -54,7 +54,7 @@ std::vector<param> lm_head_layer::params() const {
   return all;
 }
 
-// ---- arithmetic ------------------------------------------------------------------------------------------------------
+// ---- arithmetic ---------------------------------------------------------------------------------------------------
 
 struct lm_head_layer::normed {
   at::Tensor h, mean, rstd;  // h [rows, width]
@@ -148,19 +148,22 @@ lm_head_layer::saved lm_head_layer::forward(const sy_call& call) {
   });
 }
 
-// ---- costs -----------------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------------------------
 
 sy::cost lm_head_layer::cost(uint32_t kind, const_ports in) const {
   const sy_port& x = *in[0];
   const uint64_t rows = rows_of(x), elem = width_of(x.dtype), wide = wide_width(x.dtype);
-  const uint64_t chunk = static_cast<uint64_t>(chunk_of(static_cast<int64_t>(rows))) * static_cast<uint64_t>(vocabulary_);
+  const uint64_t chunk =
+      static_cast<uint64_t>(chunk_of(static_cast<int64_t>(rows))) * static_cast<uint64_t>(vocabulary_);
   sy::cost c;
   norm_.add_flops(c, rows, width_);
   add_linear_flops(c, rows, width_, vocabulary_, bias_);
   const double n = static_cast<double>(rows) * static_cast<double>(vocabulary_);
   const bool training = kind == SY_TRAIN;
   // The training forward does it all; its backward hands over.
-  c.flops_forward += (training ? c.flops_input + c.flops_weight : 0) + (kind == SY_FORWARD ? 0 : training ? 8 * n : 5 * n);
+  c.flops_forward += (training ? c.flops_input + c.flops_weight : 0) + (kind == SY_FORWARD ? 0
+                                                                        : training         ? 8 * n
+                                                                                           : 5 * n);
   c.flops_input = c.flops_weight = 0;
   const bool normed = kind_ != norm_kind::none;
   const uint64_t h = normed ? bytes_of(x) + norm_.saved_bytes(rows, width_, x.dtype) : 0;

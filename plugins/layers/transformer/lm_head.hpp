@@ -2,8 +2,8 @@
 //
 //   x ──norm──▶ h ──weight──▶ logits ──softmax──▶ loss
 //
-// A training forward makes the loss and all gradients at once, so that the logits of one micro-batch (or of one chunk of its
-// rows) and their gradient are all that ever lives of them, under every schedule.
+// A training forward makes the loss and all gradients at once, so that the logits of one micro-batch (or of one chunk
+// of its rows) and their gradient are all that ever lives of them, under every schedule.
 #pragma once
 
 #include <optional>

@@ -27,18 +27,19 @@ attention_settings::attention_settings(const config& c)
       kind(norm_of(c.str("norm"))) {
   if (kv_heads == 0) kv_heads = heads;
   if (heads % kv_heads != 0)
-    throw fault(SY_E_CONFIG, "heads = " + std::to_string(heads) + " is no multiple of kv_heads = " + std::to_string(kv_heads));
+    throw fault(SY_E_CONFIG,
+                "heads = " + std::to_string(heads) + " is no multiple of kv_heads = " + std::to_string(kv_heads));
 }
 
-self_attention::self_attention(const attention_settings& settings, const std::string& norm_prefix, const std::string& prefix)
+self_attention::self_attention(const attention_settings& settings, const std::string& norm_prefix,
+                               const std::string& prefix)
     : set_(settings),
       norm_(settings.kind, settings.eps, settings.bias, norm_prefix),
       prefix_(prefix),
       qkv_(prefix + "qkv."),
       out_(prefix + "out."),
       probabilities_(prefix + "probabilities"),
-      residual_(prefix + "residual"),
-      table_(settings.rotary_base) {}
+      residual_(prefix + "residual") {}
 
 void self_attention::infer(uint32_t kind, const sy_port& x) {
   if (kind == SY_PREFILL || kind == SY_DECODE)
@@ -46,7 +47,8 @@ void self_attention::infer(uint32_t kind, const sy_port& x) {
   if (x.ndim != 3) throw fault(SY_E_CONFIG, "attention needs an input of shape [rows, time, width]");
   width_ = x.shape[2];
   if (width_ % set_.heads != 0)
-    throw fault(SY_E_CONFIG, "the width " + std::to_string(width_) + " is no multiple of heads = " + std::to_string(set_.heads));
+    throw fault(SY_E_CONFIG,
+                "the width " + std::to_string(width_) + " is no multiple of heads = " + std::to_string(set_.heads));
   head_ = width_ / set_.heads;
   if (set_.rotary && head_ % 2 != 0)
     throw fault(SY_E_CONFIG, "rotary positions need an even head width, not " + std::to_string(head_));
@@ -59,7 +61,7 @@ void self_attention::declare(std::vector<param>& to) const {
   declare_linear(to, out_, width_, width_, set_.bias, normal(residual_std), "zeros");
 }
 
-at::Tensor self_attention::forward(pass& p, const at::Tensor& x, int64_t rows) {
+at::Tensor self_attention::forward(pass& p, const at::Tensor& x, int64_t rows) const {
   at::Tensor h = norm_.apply(p, x);
   at::Tensor qkv = at::linear(h, p(qkv_, "weight"), p(qkv_, "bias"));
   h.reset();
@@ -70,17 +72,21 @@ at::Tensor self_attention::forward(pass& p, const at::Tensor& x, int64_t rows) {
   return set_.residual ? y.add_(x) : y;
 }
 
-at::Tensor self_attention::attend(pass& p, at::Tensor qkv, int64_t rows) {
+at::Tensor self_attention::attend(pass& p, at::Tensor qkv, int64_t rows) const {
   const int64_t time = qkv.size(0) / rows, groups = set_.heads / set_.kv_heads;
   auto parts = qkv.view({rows, time, -1, head_}).split_with_sizes({set_.heads, set_.kv_heads, set_.kv_heads}, 2);
   qkv.reset();
   if (set_.rotary) {
-    parts[0] = table_.turn(parts[0]);
-    parts[1] = table_.turn(parts[1]);
+    const rotary_table table = make_rotary_table(time, head_, set_.rotary_base, parts[0].options());
+    parts[0] = turn(parts[0], table);
+    parts[1] = turn(parts[1], table);
   }
   for (std::size_t i = 1; i < 3; ++i) {
     if (groups > 1)  // each key and value head serves `groups` query heads in a row
-      parts[i] = parts[i].unsqueeze(3).expand({rows, time, set_.kv_heads, groups, head_}).reshape({rows, time, set_.heads, head_});
+      parts[i] = parts[i]
+                     .unsqueeze(3)
+                     .expand({rows, time, set_.kv_heads, groups, head_})
+                     .reshape({rows, time, set_.heads, head_});
     else if (i == 2 && set_.rotary)
       parts[i] = parts[i].clone();  // or it would keep all of qkv alive
   }
@@ -92,7 +98,8 @@ at::Tensor self_attention::attend(pass& p, at::Tensor qkv, int64_t rows) {
 }
 
 /// LibTorch's own dropout would draw from its own generator.
-at::Tensor self_attention::attend_with_dropout(pass& p, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const {
+at::Tensor self_attention::attend_with_dropout(pass& p, const at::Tensor& q, const at::Tensor& k,
+                                               const at::Tensor& v) const {
   at::Tensor scores = at::matmul(q, k.transpose(2, 3)).mul_(1.0 / std::sqrt(static_cast<double>(head_)));
   if (set_.causal) {
     const int64_t time = q.size(2);
@@ -105,7 +112,7 @@ at::Tensor self_attention::attend_with_dropout(pass& p, const at::Tensor& q, con
   return at::matmul(probabilities, v);
 }
 
-// ---- costs -----------------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------------------------
 
 /// Bytes of what flows through, for one micro-batch.
 struct self_attention::sizes {
@@ -118,14 +125,21 @@ struct self_attention::sizes {
         qkv(stream + 2 * key),
         lse(rows * static_cast<uint64_t>(s.set_.heads) * std::max<uint64_t>(4, elem)),
         scores(rows * time * static_cast<uint64_t>(s.set_.heads)),
+        table(s.set_.rotary ? time * static_cast<uint64_t>(s.head_) * elem : 0),
+        tile(query_tile(time) * std::min<uint64_t>(512, time) * std::max<uint64_t>(4, elem)),
         weights_qkv(static_cast<uint64_t>(s.width_) * (qkv / rows) + (s.set_.bias ? qkv / rows : 0)),
         weights_out((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * stream / rows) {}
   uint64_t elem, rows, time;
-  uint64_t stream;          // x, h, q, o: [rows * time, width]
-  uint64_t key;             // k or v
+  uint64_t stream;  // x, h, q, o: [rows * time, width]
+  uint64_t key;     // k or v
   uint64_t qkv, lse;
-  uint64_t scores;          // elements of q k^T
+  uint64_t scores;  // elements of q k^T
+  uint64_t table;   // of rotary positions
+  uint64_t tile;    // of scores, which LibTorch's attention on the CPU holds per thread
   uint64_t weights_qkv, weights_out;
+
+ private:
+  static uint64_t query_tile(uint64_t time) { return time >= 768 ? 256 : time >= 192 ? 64 : 32; }
 };
 
 void self_attention::add_flops(cost& c, const sy_port& x) const {
@@ -154,7 +168,7 @@ void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training)
   bytes.take(z.qkv);
   if (!training && normed) bytes.drop(z.stream + norm_.saved_bytes(z.rows, width_, x.dtype));
   if (set_.rotary) {
-    bytes.take(3 * z.stream + (grouped ? z.key : 0));
+    bytes.take(z.table + 3 * z.stream + (grouped ? z.key : 0));
     bytes.drop(z.qkv + (grouped ? z.key : 0));
     inputs = 3 * z.stream;
   } else if (grouped) {
@@ -170,9 +184,11 @@ void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training)
     bytes.take(2 * z.stream);  // the product and its copy in the order of the input
     bytes.drop(z.stream);
   } else {
-    bytes.take(z.stream + z.lse);
+    bytes.take(z.stream + z.lse + z.tile);
+    bytes.drop(z.tile);
     if (!training) bytes.drop(inputs + z.lse);
   }
+  if (!training) bytes.drop(z.table);
   bytes.take(z.stream);
   if (!training) bytes.drop(z.stream);
   if (drops(training)) {
@@ -183,7 +199,7 @@ void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training)
 
 void self_attention::walk_backward(tally& bytes, const sy_port& x) const {
   const sizes z(*this, x);
-  const bool grouped = set_.kv_heads < set_.heads, normed = !norm_.is_none();
+  const bool normed = !norm_.is_none();
   if (drops(true)) bytes.take(z.stream);
   bytes.take(z.stream + z.weights_out);
   bytes.drop(z.weights_out + (drops(true) ? z.stream + z.stream / z.elem : 0));
@@ -201,13 +217,12 @@ void self_attention::walk_backward(tally& bytes, const sy_port& x) const {
     bytes.drop(z.scores * z.elem);
     kept = 2 * z.stream;
   } else {
-    bytes.take(3 * z.stream);
-    bytes.drop(z.stream);
+    bytes.take(3 * z.stream + 2 * z.tile);
+    bytes.drop(z.stream + 2 * z.tile);
   }
   bytes.drop(kept);
   bytes.take(z.qkv);
   bytes.drop(3 * z.stream);
-  if (grouped && !set_.rotary) bytes.drop(0);
   bytes.take(z.stream + z.weights_qkv);
   bytes.drop(z.qkv + z.weights_qkv);
   if (!normed) return;

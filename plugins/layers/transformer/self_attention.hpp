@@ -21,14 +21,15 @@ struct attention_settings {
 
 class self_attention {
  public:
-  /// Parameters are called norm_prefix + "weight" ..., prefix + "qkv.weight" ...; masks prefix + "probabilities", "residual".
+  /// Parameters are called norm_prefix + "weight" ..., prefix + "qkv.weight" ...; masks prefix + "probabilities",
+  /// "residual".
   self_attention(const attention_settings& settings, const std::string& norm_prefix, const std::string& prefix);
 
   /// Learns the width from the input; refuses shapes that do not divide, and cached kinds of call.
   void infer(uint32_t kind, const sy_port& x);
   void declare(std::vector<param>& to) const;
   /// x [rows * time, width] in and out.
-  at::Tensor forward(pass& p, const at::Tensor& x, int64_t rows);
+  at::Tensor forward(pass& p, const at::Tensor& x, int64_t rows) const;
   void finish(pass& p) const { norm_.finish(p); }
 
   void add_flops(cost& c, const sy_port& x) const;
@@ -40,7 +41,7 @@ class self_attention {
 
  private:
   struct sizes;
-  at::Tensor attend(pass& p, at::Tensor qkv, int64_t rows);
+  at::Tensor attend(pass& p, at::Tensor qkv, int64_t rows) const;
   at::Tensor attend_with_dropout(pass& p, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const;
   bool drops(bool training) const { return training && set_.dropout > 0; }
 
@@ -48,7 +49,6 @@ class self_attention {
   norm norm_;
   std::string prefix_, qkv_, out_, probabilities_, residual_;
   int64_t width_ = 0, head_ = 0;
-  rotary_table table_;
 };
 
 }  // namespace sy

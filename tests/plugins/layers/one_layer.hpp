@@ -75,8 +75,10 @@ inline at::Tensor opened(sy_tensor* t) {
 
 class OneLayer {
  public:
+  /// leaf: a folder of plugins/layers, or a file within the build folder.
   OneLayer(const std::string& leaf, const std::string& id, std::map<std::string, std::string> options = {})
-      : api_(fake::table<sy_layer_api>(fake::plugin("plugins/sy-layer-" + leaf + ".so"), SY_KIND_LAYER, id)),
+      : api_(fake::table<sy_layer_api>(
+            fake::plugin(leaf.find('/') == leaf.npos ? "plugins/sy-layer-" + leaf + ".so" : leaf), SY_KIND_LAYER, id)),
         options_(fake::config(api_, std::move(options))) {
     fake::must([&](sy_error** e) { return api_.create(fake::host(), &options_, &layer_, e); });
   }
@@ -253,8 +255,7 @@ class OneLayer {
   std::deque<sy_saved*> kept_;
 };
 
-// ---- comparisons
-// ---------------------------------------------------------------------------------------------------------
+// ---- comparisons --------------------------------------------------------------------------------------------------
 
 inline bool is(const at::Tensor& t, at::ScalarType type) { return t.scalar_type() == type; }
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {

@@ -1,12 +1,14 @@
 // Batch normalisation (Ioffe, Szegedy 2015) that is right under micro-batches and recompute.
 //
-// Training calls normalise with the statistics of their own micro-batch. What they saw goes into accumulators, and finish()
-// moves these into the running statistics once per step:
-//   deferred  (count, mean, M2) of the whole step, merged by Chan's formula in micro-batch order; one momentum update, as one
+// Training calls normalise with the statistics of their own micro-batch. What they saw goes into accumulators, and
+// finish() moves these into the running statistics once per step:
+//   deferred  (count, mean, M2) of the whole step, merged by Chan's formula in micro-batch order; one momentum update,
+//   as one
 //             batch without micro-batches would do:  running = (1 - m) running + m statistic
 //   micro     the composition of one update per micro-batch, as PyTorch does:  a_k = (1 - m) a_(k-1) + m statistic_k,
 //             running = (1 - m)^k running + a_k
-// The variance is biased for normalising, unbiased in the running one. Frozen, EVAL and FORWARD use the running statistics.
+// The variance is biased for normalising, unbiased in the running one. Frozen, EVAL and FORWARD use the running
+// statistics.
 #pragma once
 
 #include "switchyard/cpp/torch.hpp"

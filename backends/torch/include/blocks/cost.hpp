@@ -41,8 +41,8 @@ inline void add_elementwise_flops(cost& c, double forward, double backward) {
   c.flops_input += backward;
 }
 
-/// The cost of a layer that is one part (one input and output of the same shape) with add_flops, walk_forward, walk_backward
-/// and keeps_input.
+/// The cost of a layer that is one part (one input and output of the same shape) with add_flops, walk_forward,
+/// walk_backward and keeps_input.
 template <class Part>
 cost cost_of_part(const Part& part, uint32_t kind, const sy_port& x) {
   cost c;

@@ -13,7 +13,8 @@ inline constexpr const char* row_norm_names[] = {"layer", "rms", nullptr};
 /// The kind of one of norm_names.
 SY_EXPORT norm_kind norm_of(const std::string& name);
 
-/// LayerNorm (Ba, Kiros, Hinton 2016): y = (x - mean) / sqrt(var + eps) * w + b over the last dimension, statistics in fp32.
+/// LayerNorm (Ba, Kiros, Hinton 2016): y = (x - mean) / sqrt(var + eps) * w + b over the last dimension, statistics in
+/// fp32.
 SY_EXPORT at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps);
 
 class SY_EXPORT norm {

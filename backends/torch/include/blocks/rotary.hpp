@@ -6,17 +6,15 @@
 
 namespace sy {
 
-/// cos and sin, [time, 1, head width / 2], kept between calls.
-class SY_EXPORT rotary_table {
- public:
-  explicit rotary_table(double base) : base_(base) {}
-  /// Turns x [rows, time, heads, head width]; a new tensor. Autograd keeps only the table.
-  at::Tensor turn(const at::Tensor& x);
-
- private:
-  void fill(int64_t time, int64_t width, const at::TensorOptions& options);
-  double base_;
-  at::Tensor cos_, sin_;
+/// cos and sin, [time, 1, head width / 2].
+struct rotary_table {
+  at::Tensor cos, sin;
 };
+/// Computed in fp64; made anew for each call, which costs less than its place in every layer. options: of x below.
+SY_EXPORT rotary_table make_rotary_table(int64_t time, int64_t head_width, double base,
+                                         const at::TensorOptions& options);
+
+/// Turns x [rows, time, heads, head width]; a new tensor. Autograd keeps only the table.
+SY_EXPORT at::Tensor turn(const at::Tensor& x, const rotary_table& table);
 
 }  // namespace sy
