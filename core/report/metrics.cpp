@@ -21,12 +21,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The fewest digits that read back to the same bits.
+/// The fewest digits that a reader of doubles turns into the same bits.
 std::string digits(double value) {
   char text[32];
-  const auto as_float = static_cast<float>(value);
-  const auto result = static_cast<double>(as_float) == value ? std::to_chars(text, text + sizeof text, as_float)
-                                                             : std::to_chars(text, text + sizeof text, value);
+  const auto result = std::to_chars(text, text + sizeof text, value);
   return {text, result.ptr};
 }
 
