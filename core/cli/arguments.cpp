@@ -38,10 +38,8 @@ class Grammar {
     return {app, arguments};
   }
 
-  static void add_subject(CLI::App& app, Subject& subject, const std::string& what, bool required = true) {
-    app.add_option("path", subject.path, what == "CONFIG" ? "a TOML file" : "a TOML file, or what a run left")
-        ->option_text(what)
-        ->required(required);
+  static void add_subject(CLI::App& app, Subject& subject, const std::string& help, bool required = true) {
+    app.add_option("CONFIG", subject.path, help)->type_name("")->required(required);
     app.add_option("--set", subject.sets, "change one key, such as placement.policy=round_robin; may be repeated")
         ->option_text("KEY=VALUE")
         ->allow_extra_args(false);
@@ -51,7 +49,7 @@ class Grammar {
     auto [app, a] = command<TrainArguments>(
         "train", "train a model; Ctrl-C stops after the current step, with a checkpoint", train);
     a->program = program_.get_name();
-    add_subject(*app, a->subject, "CONFIG");
+    add_subject(*app, a->subject, "a TOML file");
     app->add_option("--out", a->out, "the run's folder; without it runs/NAME-001, counted up")->option_text("DIR");
     app->add_option("--resume", a->resume, "go on from the checkpoint of a run")->option_text("DIR");
     app->add_flag("--print-config", a->print_config, "print all values in effect and where they come from, and end");
@@ -59,14 +57,14 @@ class Grammar {
 
   void add_eval() {
     auto [app, a] = command<CommonArguments>("eval", "the loss on held-out samples", eval);
-    add_subject(*app, a->subject, "CONFIG|RUN");
+    add_subject(*app, a->subject, "a TOML file, or the folder of a run");
     app->add_flag("--json", a->json, "as JSON");
   }
 
   void add_generate() {
     auto [app, a] = command<GenerateArguments>(
         "generate", "text that goes on from a prompt; what is not given comes from [generate]", generate);
-    add_subject(*app, a->subject, "CONFIG|RUN");
+    add_subject(*app, a->subject, "a TOML file, or the folder of a run");
     app->add_option("--prompt", a->prompt, "what to go on from")->option_text("TEXT");
     app->add_option("-n,--tokens", a->tokens, "how many tokens to write")->option_text("TOKENS");
     app->add_option("--temperature", a->temperature, "0: always the likeliest token")->option_text("X");
@@ -79,7 +77,7 @@ class Grammar {
 
   void add_plan() {
     auto [app, a] = command<PlanArguments>("plan", "where everything goes and what it takes; allocates nothing", plan);
-    add_subject(*app, a->subject, "CONFIG|RUN");
+    add_subject(*app, a->subject, "a TOML file, or the folder of a run");
     app->add_option("--json", a->json, "also write the plan as JSON; -: to stdout, without the table")
         ->option_text("FILE");
   }
@@ -87,7 +85,7 @@ class Grammar {
   void add_compare() {
     auto [app, a] = command<CompareArguments>(
         "compare", "some steps on the plan and on one device; a difference: exit 1, naming the first", compare);
-    add_subject(*app, a->subject, "CONFIG");
+    add_subject(*app, a->subject, "a TOML file");
     app->add_option("--steps", a->steps, "how many; 3")->option_text("N");
     app->add_flag("--json", a->json, "as JSON");
   }
@@ -95,11 +93,11 @@ class Grammar {
   void add_lists() {
     auto [inspect_app, i] = command<CommonArguments>(
         "inspect", "every tensor of a configuration, a run or a file: name, shape, type, device, hash", inspect);
-    add_subject(*inspect_app, i->subject, "CONFIG|RUN|FILE");
+    add_subject(*inspect_app, i->subject, "a TOML file, the folder of a run, or a safetensors file");
     inspect_app->add_flag("--json", i->json, "as JSON");
 
     auto [plugins_app, p] = command<CommonArguments>("plugins", "what was found, loaded or skipped, and why", plugins);
-    add_subject(*plugins_app, p->subject, "CONFIG", false);
+    add_subject(*plugins_app, p->subject, "a TOML file whose [plugins] count too", false);
     plugins_app->add_flag("--json", p->json, "as JSON");
 
     auto [devices_app, d] = command<CommonArguments>("devices", "the devices of this machine", devices);
@@ -107,7 +105,7 @@ class Grammar {
 
     auto [describe_app, t] = command<CommonArguments>(
         "describe", "a layer type, policy, schedule, optimizer or backend with its options; none: all names", describe);
-    describe_app->add_option("type", t->type, "such as gpt_block")->option_text("TYPE");
+    describe_app->add_option("TYPE", t->type, "such as gpt_block")->type_name("");
     describe_app->add_flag("--json", t->json, "as JSON");
 
     command<CommonArguments>("version", "the versions of program and ABI", version);

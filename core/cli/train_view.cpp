@@ -24,10 +24,9 @@ std::string padded(const std::string& text, std::size_t width) {
 std::string transfers_text(const Json& transfers) {
   const int64_t forward = transfers["forward"], backward = transfers["backward"];
   if (forward + backward == 0) return "";
-  const std::string each = forward == backward
-                               ? std::to_string(forward) + (forward == 1 ? " hand-over" : " hand-overs") + " each way"
-                               : std::to_string(forward) + " hand-overs forward, " + std::to_string(backward) + " back";
-  return each + ", " + bytes_text(transfers["forward_bytes"].get<int64_t>());
+  std::string text = std::to_string(forward) + (forward == 1 ? " hand-over " : " hand-overs ");
+  text += forward == backward ? "each way" : "forward and " + std::to_string(backward) + " back";
+  return text + ", " + bytes_text(transfers["forward_bytes"].get<int64_t>());
 }
 
 std::string plan_headline(const Json& plan) {

@@ -228,6 +228,7 @@ class Planner {
     plan_.memory =
         plan_memory(memory_input(), plan_.stages, plan_.stage_of_layer, plan_.recompute, plan_.train, plan_.edges);
     plan_.prediction = predict(run_programs(plan_.train, plan_.stages, plan_.edges, times, transfer_seconds));
+    for (const StageTimes& t : times) plan_.prediction.forward_s.push_back(t.forward);
     Judgement j{plan_.memory, plan_.prediction, -1, 0};
     find_misfit(plan_.stages, j);
     if (j.misfit_layer >= 0) throw misfit_error(config_, model_, plan_, j.misfit_layer);

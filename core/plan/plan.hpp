@@ -61,7 +61,8 @@ struct DeviceMemory {
 /// What the simulation of one optimizer step says.
 struct Prediction {
   double step_s = 0;
-  std::vector<double> idle;  // share of the step, per device
+  std::vector<double> idle;       // share of the step, per device
+  std::vector<double> forward_s;  // of one micro-batch, per stage
 };
 
 struct Plan {

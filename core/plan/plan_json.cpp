@@ -57,6 +57,7 @@ Json device_json(const Plan& plan, const Model& model, int d) {
 Json stage_json(const Plan& plan, const Model& model, const Stage& s) {
   Json json = {{"index", s.index}, {"device", plan.devices[s.device].name}, {"layers", Json::array()}};
   for (int l = s.first; l <= s.last; ++l) json["layers"].push_back(model.layers()[l].name);
+  json["forward_s"] = plan.prediction.forward_s[s.index];
   return json;
 }
 
@@ -99,6 +100,23 @@ Json micro_batches_json(const Plan& plan) {
   return {{"count", plan.micro_batches}, {"rows", rows}, {"passes", plan.accumulate}};
 }
 
+std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A line for each key, and for each item of a list of objects, so that two plans can be compared by lines.
+std::string one_line_each(const Json& json) {
+  std::string text = "{";
+  for (const auto& [key, value] : json.items()) {
+    text += (text.size() > 1 ? ",\n \"" : "\n \"") + key + "\": ";
+    if (!value.is_array() || value.empty() || !value[0].is_object()) {
+      text += line(value);
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += (i ? ",\n  " : "[\n  ") + line(value[i]);
+    text += "]";
+  }
+  return text + "\n}\n";
+}
+
 }  // namespace
 
 std::string plan_json(const Plan& plan, const Model& model) {
@@ -120,7 +138,7 @@ std::string plan_json(const Plan& plan, const Model& model) {
   json["prediction"] = {{"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}};
   json["warnings"] = plan.warnings;
   json["notes"] = plan.notes;
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return one_line_each(json);
 }
 
 }  // namespace switchyard

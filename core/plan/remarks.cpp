@@ -67,6 +67,22 @@ void warn_of_idle_devices(Plan& plan) {
                               " has no layer; take it out of devices.use, or place more layers on it");
 }
 
+/// Only where the devices' speeds are known; the first of several is enough.
+void warn_of_slow_edges(Plan& plan, const Model& model) {
+  for (const Edge& e : plan.edges) {
+    const Stage& to = plan.stages[e.to];
+    if (e.backward || e.capacity == 0 || plan.devices[to.device].flops <= 0) continue;
+    const double travels = assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
+    const double computes = plan.prediction.forward_s[e.to];
+    if (travels <= computes) continue;
+    plan.warnings.push_back("the edge from stage " + std::to_string(e.from) + " to stage " + std::to_string(e.to) +
+                            " takes " + seconds_text(travels) + ", longer than stage " + std::to_string(e.to) +
+                            " computes (" + seconds_text(computes) + "); with " + layer_list(model, to.first, to.last) +
+                            " on " + plan.devices[plan.stages[e.from].device].name + " it is gone");
+    return;
+  }
+}
+
 void note_one_device(Plan& plan, const std::function<Judgement()>& judge_one_device) {
   if (devices_in_use(plan) < 2) return;
   const Judgement alone = judge_one_device();
@@ -132,9 +148,10 @@ uint64_t fixed_before(const Config& config, const Model& model, const Plan& plan
 
 }  // namespace
 
-void add_remarks(Plan& plan, const Model&, const std::function<Judgement()>& judge_one_device) {
+void add_remarks(Plan& plan, const Model& model, const std::function<Judgement()>& judge_one_device) {
   warn_of_few_micro_batches(plan);
   warn_of_returns(plan);
+  warn_of_slow_edges(plan, model);
   warn_of_idle_devices(plan);
   note_one_device(plan, judge_one_device);
 }

@@ -20,8 +20,8 @@ Plan plan_of(const std::string& schedule, int stages, int micro_batches) {
   std::string counts;
   for (int s = 0; s < stages; ++s) counts += s + 1 < stages ? "1, " : "2";
   return make(deep(stages) + on(stages) + training,
-              {"placement.policy=contiguous", "placement.contiguous.counts=[" + counts + "]", "schedule.type=" + schedule,
-               "schedule.micro_batches=" + m, "train.batch=" + m})
+              {"placement.policy=contiguous", "placement.contiguous.counts=[" + counts + "]",
+               "schedule.type=" + schedule, "schedule.micro_batches=" + m, "train.batch=" + m})
       .plan;
 }
 
