@@ -1,7 +1,6 @@
 #include "train/trainer.hpp"
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -97,7 +96,7 @@ class Trainer {
       const Batch& batch = feed.of(step() + 1);
       const StepResult done = session_.train_step(batch);
       busy_ += seconds_since(before);
-      check(done);
+      count_skipped(done);
       count(batch);
       after_step(done, step() == train_.steps);
     }
@@ -105,30 +104,17 @@ class Trainer {
 
   bool asked_to_stop() const { return hooks_.stop && hooks_.stop->load(); }
 
-  void check(const StepResult& done) {
-    const bool fp16 = config_.precision.type == "fp16";
+  /// The engine refuses numbers that are not finite unless a loss scale may be the reason; then the step is skipped.
+  void count_skipped(const StepResult& done) {
     skipped_ = done.skipped ? skipped_ + 1 : 0;
-    const bool finite = std::isfinite(done.loss) && std::isfinite(done.grad_norm);
-    if (fp16 ? skipped_ < most_skipped : finite) return;
-    char text[160];
-    if (fp16)
-      std::snprintf(text, sizeof text,
-                    "step %lld: the gradients of the last %lld steps were not finite, down to a loss scale of %g",
-                    static_cast<long long>(step()), static_cast<long long>(skipped_), done.loss_scale);
-    else
-      std::snprintf(text, sizeof text, "step %lld: the loss is %g, the gradients' norm %g: not finite",
-                    static_cast<long long>(step()), done.loss, done.grad_norm);
-    Error error(SY_E_DATA, text + remedy());
-    error.note("step", std::to_string(step()));
-    throw error;
-  }
-
-  std::string remedy() const {
-    char text[200];
-    std::snprintf(text, sizeof text, "; lower train.optimizer.lr (%g here), lengthen train.lr_schedule.warmup%s%s",
-                  session_.lr(step()), train_.clip_norm == 0 ? ", set train.clip_norm = 1.0" : "",
-                  config_.precision.type == "fp16" ? ", take precision.type = \"bf16\"" : "");
-    return text;
+    if (skipped_ < most_skipped) return;
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "step %lld: the gradients of %lld steps in a row were not finite, down to a loss scale of %g; lower "
+                  "train.optimizer.lr (%g here), or set precision.type = \"bf16\"",
+                  static_cast<long long>(step()), static_cast<long long>(skipped_), done.loss_scale,
+                  session_.lr(step()));
+    throw Error(SY_E_DATA, text);
   }
 
   /// The failure, and from where the run can go on.

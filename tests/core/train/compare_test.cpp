@@ -64,11 +64,12 @@ TEST_CASE("a plan equals one device, with data and without, and says so") {
 
 TEST_CASE("in bf16 and fp16 too") {
   const Workshop shop;
-  for (const char* type : {"bf16", "fp16"}) {
-    std::vector<std::string> sets = other_plan;
-    sets.push_back(std::string("precision.type=") + type);
-    CHECK(comparison_text(compare_file(shop.table(), sets, 2)).starts_with("2 steps equal one device"));
-  }
+  for (const char* type : {"bf16", "fp16"})
+    for (const std::string& path : {shop.text(), shop.table()}) {
+      std::vector<std::string> sets = other_plan;
+      sets.push_back(std::string("precision.type=") + type);
+      CHECK(comparison_text(compare_file(path, sets, 2)).starts_with("2 steps equal one device"));
+    }
 }
 
 TEST_CASE("the first difference is named: step, parameter, element, both values") {
