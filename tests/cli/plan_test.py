@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""switchyard plan: the table, the JSON, budgets."""
+import json
+import unittest
+
+from program import TOKENS, ProgramTest
+
+
+class Plan(ProgramTest):
+    def test_table_on_stdout(self):
+        result = self.succeeds('plan', 'tokens.toml')
+        self.assertIn('6 layers, 2 stages, 2 devices; contiguous, 1f1b, 2 micro-batches of 2 x 8', result.out)
+        for word in ['weights', 'gradients', 'optimizer', 'activations', 'in flight', 'peak', 'cpu:0', 'cpu:1', 'edges', 'note: it fits']:
+            self.assertIn(word, result.out)
+        self.assertEqual(result.err, '')
+
+    def test_json(self):
+        plan = self.succeeds('plan', 'tokens.toml', '--json', '-').json()
+        self.assertEqual([d['name'] for d in plan['devices']], ['cpu:0', 'cpu:1'])
+        self.assertTrue(all(d['replica'] == 0 and d['shard'] == 0 for d in plan['devices']))
+        self.assertEqual(sum(len(s['layers']) for s in plan['stages']), 6)
+        table = self.succeeds('plan', 'tokens.toml', '--json', 'plan.json').out
+        self.assertIn('edges', table)
+        self.assertEqual(json.loads((self.folder / 'plan.json').read_text()), plan)
+        self.refused('plan', 'tokens.toml', '--json', 'no/folder/plan.json')
+
+    def test_reads_no_data_and_writes_nothing(self):
+        (self.folder / 'book.txt').unlink()
+        self.succeeds('plan', 'tokens.toml')
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['tokens.toml'])
+
+    def test_transfers_of_two_policies(self):
+        def transfers(policy):
+            return self.succeeds('plan', 'tokens.toml', '--set', f'placement.policy={policy}', '--json', '-').json()['transfers']
+        self.assertLess(transfers('contiguous')['forward'], transfers('round_robin')['forward'])
+
+    def test_over_budget(self):
+        error = self.refused('plan', 'tokens.toml', '--set', 'devices.memory=20KiB').errors[0]
+        self.assertRegex(error, r"^error: tokens\.toml:\d+:\d+: layer \d '\S+' \(plain_\w+\) does not fit on cpu:\d: needs ")
+        for part in [' left of 20 KiB (', ' short)', 'largest item: ', 'what helps: ']:
+            self.assertIn(part, error)
+
+    def test_more_stages_than_layers(self):
+        error = self.refused('plan', 'tokens.toml', '--set', 'devices.use="cpu:{0..6}"', '--set', 'placement.contiguous.counts=[1,1,1,1,1,1,1]').errors[0]
+        self.assertIn('7', error)
+        self.assertIn('6', error)
+
+    def test_all_unplaced_layers_are_listed(self):
+        self.write('explicit.toml', TOKENS.replace('policy = "contiguous"', 'policy = "explicit"') + '[placement.explicit]\n"h.*" = "cpu:1"\n')
+        errors = '\n'.join(self.refused('plan', 'explicit.toml').errors)
+        self.assertIn('embed', errors)
+        self.assertIn('head', errors)
+
+    def test_a_machine_that_is_elsewhere(self):
+        out = self.succeeds('plan', 'tokens.toml', '--set', 'devices.use=["cuda:0", "cuda:1"]', '--set', 'devices.memory=1GiB').out
+        self.assertIn('cuda:1', out)
+        self.assertIn('1 GiB', out)
+        error = self.refused('train', 'tokens.toml', '--set', 'devices.use=["cuda:0", "cuda:1"]', '--set', 'devices.memory=1GiB').errors[0]
+        self.assertIn('cuda:0', error)
+
+
+if __name__ == '__main__':
+    unittest.main()
