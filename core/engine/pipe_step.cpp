@@ -11,7 +11,7 @@
 
 namespace switchyard {
 
-// ---- running things on the device threads ---------------------------------------------------------------------------
+// ---- running things on the device threads -------------------------------------------------------------------------
 
 void Pipe::Impl::on_all(std::function<void(int)> body) {
   check_usable();
@@ -87,17 +87,21 @@ void Pipe::Impl::Cancellable::end() {
 
 void Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first,
                           int count) {
-  on_all([this, &programs, context, first, count](int d) {  // the programs are the plan's
-    for (const Action& a : programs[d]) {
-      if (a.micro_batch >= count) continue;  // a smaller last batch has fewer
-      if (failure.failed()) throw Stopped();
-      stages[a.stage]->run(a, *context, first + a.micro_batch);
-    }
-  });
+  try {
+    on_all([this, &programs, context, first, count](int d) {  // the programs are the plan's
+      for (const Action& a : programs[d]) {
+        if (a.micro_batch >= count) continue;  // a smaller last batch has fewer
+        if (failure.failed()) throw Stopped();
+        stages[a.stage]->run(a, *context, first + a.micro_batch);
+      }
+    });
+  } catch (...) {
+    context->loan->take_back();
+    throw;
+  }
 }
 
-// ---- what a call is about
-// --------------------------------------------------------------------------------------------
+// ---- what a call is about -----------------------------------------------------------------------------------------
 
 Pipe::Impl::Context Pipe::Impl::context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets) {
   check_usable();
@@ -155,8 +159,7 @@ void Pipe::Impl::check_batch(const HostTensor& inputs, const HostTensor* targets
                                std::to_string(targets->rows()) + " of targets");
 }
 
-// ---- one step
-// ----------------------------------------------------------------------------------------------------------
+// ---- one step -----------------------------------------------------------------------------------------------------
 
 StepResult Pipe::Impl::collect(const StepContext& context, int64_t valid) const {
   StepResult r;
@@ -322,8 +325,7 @@ StepResult Pipe::step(const Batch& batch, uint64_t step, double lr) {
   return result;
 }
 
-// ---- evaluation and predictions
-// ----------------------------------------------------------------------------------------
+// ---- evaluation and predictions -----------------------------------------------------------------------------------
 
 const std::vector<std::vector<Action>>& Pipe::Impl::forward_program(int micro_batches) {
   auto& program = forward_programs[micro_batches];

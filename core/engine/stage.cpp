@@ -183,7 +183,7 @@ void StageRunner::receive(const StepContext& context, MicroBatch& m) {
   for (const EdgePort& port : in_) m.values[port.number] = arrivals_.take(channels_[port.edge]->take());
   for (std::size_t v = 0; v < values_.size(); ++v)
     if (values_[v].first < 0 && forward_uses_[v] > 0 && (values_[v].second == 0 || context.targets))
-      m.values[v] = batch_tensor(context, *m.input, values_[v].second == 1);
+      m.values[v] = context.loan->use([&] { return batch_tensor(context, *m.input, values_[v].second == 1); });
 }
 
 namespace {

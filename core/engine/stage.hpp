@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "data/source.hpp"
@@ -24,6 +27,27 @@ struct MicroBatchInput {
   const Shapes* shapes = nullptr;
 };
 
+/// The caller's batch is lent to the stages until the call returns, also when it returns before a stage that hangs.
+class Loan {
+ public:
+  /// Calls read() while the batch is there. Throws Stopped when it was taken back. [stage]
+  template <class Read>
+  auto use(Read&& read) {
+    const std::shared_lock lock(mutex_);
+    if (returned_) throw Stopped();
+    return read();
+  }
+  /// Nobody reads the batch from now on, unless somebody hangs in the very reading. [ctl]
+  void take_back() {
+    returned_ = true;
+    const std::unique_lock lock(mutex_, std::chrono::milliseconds(100));
+  }
+
+ private:
+  std::shared_timed_mutex mutex_;
+  std::atomic<bool> returned_{false};
+};
+
 /// What one step (or evaluation, or forward) is about; lent to all stages while it runs.
 struct StepContext {
   uint32_t kind = SY_TRAIN;
@@ -34,7 +58,8 @@ struct StepContext {
   int64_t batch_rows = 0;
   double loss_weight = 0;
   const HostTensor* inputs = nullptr;
-  const HostTensor* targets = nullptr;  // NULL in FORWARD
+  const HostTensor* targets = nullptr;                    // NULL in FORWARD
+  std::shared_ptr<Loan> loan = std::make_shared<Loan>();  // of both
   std::vector<MicroBatchInput> micro_batches;
   const std::atomic<bool>* stop = nullptr;  // somebody failed: stop at the next layer
   bool checks_finite = false;               // an output that is not finite is an error; nothing is kept for a backward
