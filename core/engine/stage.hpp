@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <thread>
 #include <vector>
 
 #include "data/source.hpp"
@@ -40,11 +41,14 @@ class Loan {
   /// Nobody reads the batch from now on, unless somebody hangs in the very reading. [ctl]
   void take_back() {
     returned_ = true;
-    const std::unique_lock lock(mutex_, std::chrono::milliseconds(100));
+    for (int i = 0; i < 100; ++i) {
+      if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
  private:
-  std::shared_timed_mutex mutex_;
+  std::shared_mutex mutex_;
   std::atomic<bool> returned_{false};
 };
 
