@@ -146,6 +146,14 @@ uint64_t fixed_before(const Config& config, const Model& model, const Plan& plan
   return fixed_memory(in, group, 0).fixed();
 }
 
+/// "the 2 layers behind it and ": those of its device.
+std::string later_layers(const Model& model, const Plan& plan, int layer) {
+  int n = 0;
+  for (int l = layer + 1; l < static_cast<int>(model.layers().size()); ++l)
+    n += plan.device_of_layer(l) == plan.device_of_layer(layer);
+  return n == 0 ? "" : "the " + (n == 1 ? std::string("layer") : std::to_string(n) + " layers") + " behind it and ";
+}
+
 }  // namespace
 
 void add_remarks(Plan& plan, const Model& model, const std::function<Judgement()>& judge_one_device) {
@@ -164,10 +172,11 @@ Error misfit_error(const Config& config, const Model& model, const Plan& plan, i
   const Layer& misfit = model.layers()[layer];
   const Item item = largest_item(m);
   Error error(SY_E_INFEASIBLE, misfit.place,
-              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.peak() - before) +
-                  " with the activations, " + size_text(device.budget - before) + " left of " +
-                  size_text(device.budget) + " (" + size_text(m.peak() - device.budget) + " short); largest item: " +
-                  item.name + ", " + size_text(item.bytes) + "; what helps: " + remedies(plan, m));
+              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.peak() - before) + " with " +
+                  later_layers(model, plan, layer) + "the activations, " + size_text(device.budget - before) +
+                  " left of " + size_text(device.budget) + " (" + size_text(m.peak() - device.budget) +
+                  " short); largest item: " + item.name + ", " + size_text(item.bytes) +
+                  "; what helps: " + remedies(plan, m));
   error.note("layer", misfit.name)
       .note("stage", std::to_string(plan.stage_of_layer[layer]))
       .note("device", device.name);
