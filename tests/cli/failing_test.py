@@ -43,6 +43,15 @@ class Failing(ProgramTest):
         self.assertIn("layer 5 'f' (faulty)", error)
         self.assertIn('not finite', error)
 
+    def test_a_stage_that_hangs_does_not_keep_the_program(self):
+        self.faulty('fault = "slow"\nms = 60000\nstep = 1')
+        linear = 'type = "plain_linear"\nname = "up"\nout = 8'
+        throws = 'type = "faulty"\nname = "up"\nfault = "throw"\nstep = 1\nmicro_batch = 1'
+        self.write('faulty.toml', (self.folder / 'faulty.toml').read_text().replace(linear, throws))
+        began = time.monotonic()
+        self.refused('train', 'faulty.toml', '--set', 'devices.stop_within=1', code=1)
+        self.assertLess(time.monotonic() - began, 20)
+
     def test_ids_that_the_model_does_not_know(self):
         self.write('small.toml', TOKENS.replace('vocabulary = 256', 'vocabulary = 64'))
         error = self.refused('train', 'small.toml', code=1).errors[0]

@@ -1,4 +1,5 @@
 /* The application API from C99: a runtime, its plan, a pipe, its parameters, whole jobs, tensors. */
+#define _XOPEN_SOURCE 700
 #include <math.h>
 
 #include "program.h"
