@@ -44,13 +44,17 @@ class Failing(ProgramTest):
         self.assertIn('not finite', error)
 
     def test_a_stage_that_hangs_does_not_keep_the_program(self):
-        self.faulty('fault = "slow"\nms = 60000\nstep = 1')
-        linear = 'type = "plain_linear"\nname = "up"\nout = 8'
-        throws = 'type = "faulty"\nname = "up"\nfault = "throw"\nstep = 1\nmicro_batch = 1'
-        self.write('faulty.toml', (self.folder / 'faulty.toml').read_text().replace(linear, throws))
+        # The second device sleeps in micro-batch 0 while the first one waits a little and fails in micro-batch 1.
+        layers = [('w', 'slow', 'ms = 300\nmicro_batch = 1'), ('t', 'throw', 'micro_batch = 1'), ('f', 'slow', 'ms = 60000')]
+        text = ''.join(f'[[layer]]\ntype = "faulty"\nname = "{name}"\nfault = "{fault}"\nstep = 1\n{more}\n'
+                       for name, fault, more in layers)
+        self.write('hangs.toml', TOKENS.replace('[[layer]]\ntype = "plain_head"', text + '[[layer]]\ntype = "plain_head"'))
         began = time.monotonic()
-        self.refused('train', 'faulty.toml', '--set', 'devices.stop_within=1', code=1)
+        result = self.refused('train', 'hangs.toml', '--set', 'placement.contiguous.cuts=["f"]', '--set', 'devices.stop_within=1',
+                              code=1)
+        self.assertGreater(time.monotonic() - began, 1)
         self.assertLess(time.monotonic() - began, 20)
+        self.assertIn("'t' (faulty)", result.errors[0])
 
     def test_ids_that_the_model_does_not_know(self):
         self.write('small.toml', TOKENS.replace('vocabulary = 256', 'vocabulary = 64'))
