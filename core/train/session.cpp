@@ -118,7 +118,7 @@ const DataSet& Session::data() const {
 }
 
 std::vector<std::string> Session::check() {
-  if (impl_->config.model.weights) assign_weights(model(), *impl_->config.model.weights);
+  if (impl_->config.model.weights && impl_->from_run.empty()) assign_weights(model(), *impl_->config.model.weights);
   return find_doubts(impl_->config, model(), plan(), impl_->data ? &*impl_->data : nullptr);
 }
 
@@ -198,6 +198,11 @@ void Session::save(const std::string& run_folder) {
 void Session::load(const std::string& run_folder) {
   const Checkpoint checkpoint = open_checkpoint(run_folder);
   impl_->state = restore_checkpoint(pipe(), checkpoint);
+}
+
+void Session::start_from(const std::string& run_folder) {
+  if (built()) throw Error(SY_E_STATE, "the pipe is built already; load() takes another state into it");
+  impl_->from_run = run_folder;
 }
 
 void Session::load_weights(const WeightsConfig& weights) { place_weights(pipe(), assign_weights(model(), weights)); }

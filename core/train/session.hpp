@@ -95,6 +95,9 @@ class Session {
   /// Errors: SY_E_NOT_FOUND, SY_E_DATA, SY_E_CONFIG listing every tensor that does not fit. On an error nothing has
   /// changed.
   void load(const std::string& run_folder);
+  /// The same before the pipe is built: it then begins with that run's state, and [model] weights are not read.
+  /// SY_E_STATE once it is built.
+  void start_from(const std::string& run_folder);
   /// Weights alone, by [model] weights' rules (a safetensors file, an index or a folder).
   void load_weights(const WeightsConfig& weights);
 

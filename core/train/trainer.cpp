@@ -26,9 +26,11 @@ class Trainer {
       : session_(session), options_(options), hooks_(hooks), config_(session.config()), train_(*config_.train) {}
 
   TrainResult run() {
+    const bool fresh = !session_.built();
+    if (fresh && !options_.resume.empty()) session_.start_from(options_.resume);
     for (const std::string& doubt : session_.check()) say("warning: " + doubt);
     const std::optional<RunFolder> folder = choose_folder();
-    prepare(folder);
+    prepare(folder, fresh);
     result_.sample_before = sample();
     try {
       loop();
@@ -59,10 +61,10 @@ class Trainer {
   }
 
   /// Places the weights and takes up the run's files.
-  void prepare(const std::optional<RunFolder>& folder) {
+  void prepare(const std::optional<RunFolder>& folder, bool fresh) {
     const std::string plan = folder ? session_.plan_json() : "";
     session_.pipe();
-    if (!options_.resume.empty()) resume();
+    if (!options_.resume.empty()) resume(fresh);
     if (!folder) return;
     session_.run_folder() = result_.folder = folder->path();
     if (RunFolder::is_run(folder->path())) saved_ = step();
@@ -70,12 +72,12 @@ class Trainer {
     seconds_before_ = files_->seconds();
   }
 
-  void resume() {
-    const auto found = find_checkpoint(options_.resume);
-    if (!found) throw Error(SY_E_CONFIG, "--resume '" + options_.resume + "' has no complete checkpoint");
-    for (const std::string& note : found->notes) say(note);
-    session_.load(options_.resume);
-    say("resumed after step " + std::to_string(step()) + " from " + found->folder);
+  /// A fresh session's pipe has begun with the checkpoint already.
+  void resume(bool fresh) {
+    const CheckpointPaths found = find_checkpoint(options_.resume).value();
+    for (const std::string& note : found.notes) say(note);
+    if (!fresh) session_.load(options_.resume);
+    say("resumed after step " + std::to_string(step()) + " from " + found.folder);
     TrainState& state = session_.state();
     if (state.seed != config_.seed)
       say("warning: seed is " + std::to_string(config_.seed) + ", the run began with " + std::to_string(state.seed) +
@@ -91,6 +93,7 @@ class Trainer {
     interval_first_ = step();
     BatchFeed feed(session_.data(), session_.plan().batch, train_.steps);
     first_ = step();
+    result_.stopped = options_.at_most == 0;
     while (step() < train_.steps && !result_.stopped) {
       const Clock::time_point before = Clock::now();
       const Batch& batch = feed.of(step() + 1);
@@ -227,7 +230,7 @@ class Trainer {
     request.overflow = "slide";
     std::string written;
     try {
-      written = session_.generate(request).text;
+      written = session_.generate(request, [&](const std::string&) { return !asked_to_stop(); }).text;
     } catch (const Error& e) {
       if (e.code() != SY_E_CONFIG) throw;
       say(std::string("warning: no sample of text: ") + e.what());

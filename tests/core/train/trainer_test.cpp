@@ -59,7 +59,7 @@ TEST_CASE("metrics hold what the contract lists, and losses are read back bit fo
   REQUIRE(metrics.size() == reports.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     CHECK(metrics[i].step == static_cast<std::int64_t>(i) + 1);
-    CHECK(static_cast<float>(*metrics[i].loss) == static_cast<float>(reports[i].loss));
+    CHECK(metrics[i].loss == reports[i].loss);
     CHECK(metrics[i].grad_norm == reports[i].grad_norm);
     CHECK(metrics[i].tokens == (static_cast<std::int64_t>(i) + 1) * 32);
     CHECK(*metrics[i].tokens_per_s > 0);
@@ -140,6 +140,18 @@ TEST_CASE("a resume may go into a folder of its own and leaves the first one alo
   CHECK(model_file(shop / "first") == before);
   CHECK(steps_of(shop / "second") == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   CHECK(checkpoint_step(shop / "second") == 6);
+}
+
+TEST_CASE("a resume takes the checkpoint's weights, also where [model] weights are gone") {
+  const Workshop shop;
+  train(shop.text(), shop / "whole");
+  train(shop.text(), shop / "first", {"train.steps=0"});
+  TrainOptions options;
+  options.out = shop / "run";
+  options.at_most = 2;
+  open(shop.text(), {"model.weights={file='" + (shop / "first/checkpoint/model.safetensors") + "'}"})->train(options);
+  resume(shop.text(), shop / "run", {"model.weights={file='/nowhere/w.safetensors'}"});
+  CHECK(model_file(shop / "run") == model_file(shop / "whole"));
 }
 
 TEST_CASE("a request to stop ends after the step, with a checkpoint") {
