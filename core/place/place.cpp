@@ -126,12 +126,12 @@ class Question {
   static sy_rc evaluate(void* self, const sy_candidate* c, sy_evaluation* out, sy_error** err) {
     return guard(err, [&] {
       const auto& q = *static_cast<Question*>(self);
-      const Judgement j = q.in_.judge(q.checked(c->n_stages, c->stage_of_layer, c->device_of_stage, c->recompute));
-      out->misfit_layer = j.misfit_layer;
-      out->misfit_bytes = j.misfit_bytes;
-      out->step_s = j.prediction.step_s;
+      const Layout layout = q.in_.lay_out(q.checked(c->n_stages, c->stage_of_layer, c->device_of_stage, c->recompute));
+      out->misfit_layer = layout.misfit_layer;
+      out->misfit_bytes = layout.misfit_bytes;
+      out->step_s = layout.prediction.step_s;
       if (out->peak_bytes)
-        for (std::size_t d = 0; d < j.memory.size(); ++d) out->peak_bytes[d] = j.memory[d].peak();
+        for (std::size_t d = 0; d < layout.memory.size(); ++d) out->peak_bytes[d] = layout.memory[d].peak();
     });
   }
   static sy_rc match(void* self, const char* pattern, uint8_t* hit, sy_error** err) {

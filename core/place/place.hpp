@@ -17,14 +17,6 @@ struct Placement {
   std::string why;
 };
 
-/// The judgement of a placement: memory and time under the configured schedule.
-struct Judgement {
-  std::vector<DeviceMemory> memory;
-  Prediction prediction;
-  int misfit_layer = -1;
-  uint64_t misfit_bytes = 0;
-};
-
 /// What a policy may ask about, and what it is told.
 struct PlaceInput {
   const Config* config = nullptr;
@@ -36,7 +28,7 @@ struct PlaceInput {
   std::vector<bool> recompute;      // as configured
   std::vector<DeviceMemory> fixed;  // of each layer alone: weights, gradients, states
   int micro_batches = 1;
-  std::function<Judgement(const Placement&)> judge;
+  std::function<Layout(const Placement&)> lay_out;
 };
 
 /// Neighbouring stages on one device are merged. Throws Error(SY_E_CONFIG) naming policy and layer for an answer that

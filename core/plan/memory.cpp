@@ -258,15 +258,16 @@ StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::v
   return StageAccount(in, stage, stage_of_layer, recompute).run();
 }
 
-DeviceMemory fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer, int device) {
-  DeviceMemory m;
+std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer,
+                                       std::size_t n_devices) {
+  std::vector<DeviceMemory> all(n_devices);
   for (const Parameter& p : in.model->parameters()) {
-    if (device_of_layer[p.layer] != device) continue;
+    DeviceMemory& m = all[device_of_layer[p.layer]];
     const uint64_t elements = padded(p.count());
     const uint64_t value = elements * p.dtype.bits / 8;
     if (p.is_tied()) {
       if (p.trainable) m.gradients += elements * in.gradient_bytes;
-      if (device_of_layer[in.model->parameters()[p.owner].layer] != device) m.weights += value;
+      if (device_of_layer[in.model->parameters()[p.owner].layer] != device_of_layer[p.layer]) m.weights += value;
       continue;
     }
     m.weights += value;
@@ -275,36 +276,39 @@ DeviceMemory fixed_memory(const MemoryInput& in, const std::vector<int>& device_
     m.gradients += elements * in.gradient_bytes;
     m.states += elements * 4 * in.states;
   }
-  return m;
+  return all;
 }
 
+namespace {
+
+/// Saved, live and workspace bytes of a device at the worst moment of its program.
+uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage) {
+  uint64_t most = 0, live = 0;
+  for (const Action& a : program) {
+    const StageMemory& s = per_stage[a.stage];
+    if (a.kind == SY_ACT_F) {
+      most = std::max(most, live + s.forward_peak);
+      live += s.saved;
+    } else if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) {
+      most = std::max(most, live - s.saved + s.backward_peak);
+      live -= s.saved;
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
 std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages,
-                                      const std::vector<int>& stage_of_layer, const std::vector<bool>& recompute,
+                                      const std::vector<int>& stage_of_layer, const std::vector<StageMemory>& per_stage,
                                       const std::vector<std::vector<Action>>& programs,
                                       const std::vector<Edge>& edges) {
   std::vector<int> device_of_layer;
   for (const int s : stage_of_layer) device_of_layer.push_back(stages[s].device);
-  std::vector<StageMemory> per_stage;
-  for (const Stage& s : stages) per_stage.push_back(stage_memory(in, s, stage_of_layer, recompute));
-  std::vector<DeviceMemory> all;
-  for (std::size_t d = 0; d < programs.size(); ++d) {
-    DeviceMemory m = fixed_memory(in, device_of_layer, static_cast<int>(d));
-    uint64_t live = 0;
-    for (const Action& a : programs[d]) {
-      const StageMemory& s = per_stage[a.stage];
-      if (a.kind == SY_ACT_F) {
-        m.activations = std::max(m.activations, live + s.forward_peak);
-        live += s.saved;
-      } else if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) {
-        m.activations = std::max(m.activations, live - s.saved + s.backward_peak);
-        live -= s.saved;
-      }
-    }
-    for (const Edge& e : edges)
-      if (e.capacity > 0 && stages[e.from].device == static_cast<int>(d))
-        m.in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
-    all.push_back(m);
-  }
+  std::vector<DeviceMemory> all = fixed_memory(in, device_of_layer, programs.size());
+  for (std::size_t d = 0; d < programs.size(); ++d) all[d].activations = most_activations(programs[d], per_stage);
+  for (const Edge& e : edges)
+    if (e.capacity > 0) all[stages[e.from].device].in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
   return all;
 }
 

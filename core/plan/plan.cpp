@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
-#include "base/dtype.hpp"
 #include "config/layer_names.hpp"
 #include "place/place.hpp"
-#include "plan/memory.hpp"
-#include "plan/program.hpp"
+#include "plan/lay_out.hpp"
 #include "plan/remarks.hpp"
 #include "plugin/chosen.hpp"
 
@@ -33,6 +32,8 @@ class Planner {
   Plan run(std::vector<PlanDevice> devices, bool one_device) {
     plan_.devices = std::move(devices);
     if (one_device) plan_.devices.resize(1), plan_.devices[0].budget = no_budget;
+    layouts_.emplace(
+        Layouts::Input{&model_, &plan_.devices, &schedule_, memory_input(), plan_.micro_batches, plan_.accumulate});
     const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
     try {
       finish(one_device ? whole() : place(configured_recompute(false)));
@@ -74,11 +75,11 @@ class Planner {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](int a, int b) { return costs_[a].flops_forward > costs_[b].flops_forward; });
-    if (judge(p).misfit_layer >= 0) return p;  // told by whoever finishes the plan
+    if (layouts_->of(p).misfit_layer >= 0) return p;  // told by whoever finishes the plan
     for (const int layer : order) {
       if (!p.recompute[layer]) continue;
       p.recompute[layer] = false;
-      p.recompute[layer] = judge(p).misfit_layer >= 0;
+      p.recompute[layer] = layouts_->of(p).misfit_layer >= 0;
     }
     return p;
   }
@@ -101,7 +102,7 @@ class Planner {
     in.pins = plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices)
                                          : std::vector<int>(model_.layers().size(), -1);
     in.fixed = fixed_of_layers();
-    in.judge = [this](const Placement& p) { return judge(p); };
+    in.lay_out = [this](const Placement& p) { return layouts_->of(p); };
     return place_layers(policy, in);
   }
 
@@ -109,130 +110,14 @@ class Planner {
   std::vector<DeviceMemory> fixed_of_layers() const {
     std::vector<int> own(model_.layers().size());
     std::iota(own.begin(), own.end(), 0);
-    std::vector<DeviceMemory> all(own.size());
-    for (const Layer& layer : model_.layers()) all[layer.index] = fixed_memory(memory_input(), own, layer.index);
-    return all;
-  }
-
-  std::vector<Stage> stages_of(const Placement& p) const {
-    std::vector<Stage> stages;
-    for (std::size_t l = 0; l < p.stage_of_layer.size(); ++l) {
-      const int s = p.stage_of_layer[l], at = static_cast<int>(l);
-      if (s == static_cast<int>(stages.size())) stages.push_back({s, p.device_of_stage[s], at, at});
-      stages.back().last = at;
-    }
-    return stages;
-  }
-
-  std::vector<StageTimes> times_of(const std::vector<Stage>& stages, const std::vector<bool>& recompute) const {
-    std::vector<StageTimes> times;
-    for (const Stage& s : stages) {
-      const double flops = plan_.devices[s.device].flops > 0 ? plan_.devices[s.device].flops : assumed_flops;
-      StageTimes t;
-      for (int l = s.first; l <= s.last; ++l) {
-        const sy_cost& c = costs_[l];
-        t.forward += c.flops_forward / flops;
-        t.input += (c.flops_input + (recompute[l] ? c.flops_forward : 0)) / flops;
-        t.weight += c.flops_weight / flops;
-      }
-      times.push_back(t);
-    }
-    return times;
-  }
-
-  std::vector<bool> splits_of(const std::vector<Stage>& stages) const {
-    std::vector<bool> all;
-    for (const Stage& s : stages) {
-      bool any = false;
-      for (int l = s.first; l <= s.last; ++l) any = any || model_.layers()[l].splits();
-      all.push_back(any);
-    }
-    return all;
-  }
-
-  std::vector<std::vector<Action>> programs_of(const std::vector<Stage>& stages,
-                                               const std::vector<StageTimes>& times) const {
-    return run_schedule(schedule_.api(), schedule_.get(), stages, static_cast<int>(plan_.devices.size()),
-                        plan_.micro_batches, times, splits_of(stages), plan_.schedule == "forward");
-  }
-
-  Prediction predict(const ProgramRun& run) const {
-    Prediction p;
-    p.step_s = run.seconds * plan_.accumulate;
-    for (const double busy : run.busy) p.idle.push_back(run.seconds > 0 ? 1 - busy / run.seconds : 0);
-    return p;
-  }
-
-  Judgement judge(const Placement& p) const {
-    const std::vector<Stage> stages = stages_of(p);
-    const std::vector<StageTimes> times = times_of(stages, p.recompute);
-    const auto programs = programs_of(stages, times);
-    std::vector<Edge> edges = find_edges(model_, *shapes_, stages, p.stage_of_layer, plan_.schedule != "forward");
-    choose_capacities(programs, stages, edges, plan_.micro_batches);
-    Judgement j;
-    j.memory = plan_memory(memory_input(), stages, p.stage_of_layer, p.recompute, programs, edges);
-    j.prediction = predict(run_programs(programs, stages, edges, times, transfer_seconds));
-    find_misfit(stages, j);
-    return j;
-  }
-
-  static double transfer_seconds(const Edge& e) {
-    return assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
-  }
-
-  /// The first layer, in the order of the model, of a device that is over its budget: the one with which the sum of
-  /// what its layers need by themselves passes it.
-  void find_misfit(const std::vector<Stage>& stages, Judgement& j) const {
-    for (const Stage& s : stages) {
-      const uint64_t budget = plan_.devices[s.device].budget;
-      const DeviceMemory& m = j.memory[s.device];
-      if (budget == no_budget || m.peak() <= budget) continue;
-      j.misfit_bytes = m.peak() - budget;
-      j.misfit_layer = first_over(stages, s.device, m, budget);
-      return;
-    }
-  }
-  int first_over(const std::vector<Stage>& stages, int device, const DeviceMemory& m, uint64_t budget) const {
-    const std::vector<DeviceMemory> fixed = fixed_of_layers();
-    uint64_t weight_sum = 0;
-    double activation_sum = 0, sum = 0;
-    for (const Stage& s : stages)
-      for (int l = s.first; s.device == device && l <= s.last; ++l) activation_sum += activation_share(l);
-    int last = 0;
-    for (const Stage& s : stages)
-      for (int l = s.first; s.device == device && l <= s.last; ++l) {
-        last = l;
-        weight_sum += fixed[l].fixed();
-        sum += activation_share(l);
-        const double so_far = static_cast<double>(weight_sum) + (activation_sum > 0 ? sum / activation_sum : 1) *
-                                                                    static_cast<double>(m.activations + m.in_flight);
-        if (so_far > static_cast<double>(budget)) return l;
-      }
-    return last;
-  }
-  double activation_share(int layer) const {
-    double bytes = static_cast<double>(costs_[layer].bytes_saved + costs_[layer].bytes_workspace);
-    for (const Port& p : shapes_->out[layer]) bytes += static_cast<double>(byte_count(p));
-    return bytes;
+    return fixed_memory(memory_input(), own, own.size());
   }
 
   void finish(const Placement& p) {
-    plan_.stages = stages_of(p);
-    plan_.stage_of_layer = p.stage_of_layer;
-    plan_.recompute = p.recompute;
+    static_cast<Layout&>(plan_) = layouts_->of(p);
     plan_.why = p.why;
-    const std::vector<StageTimes> times = times_of(plan_.stages, p.recompute);
-    plan_.train = programs_of(plan_.stages, times);
-    plan_.edges = find_edges(model_, *shapes_, plan_.stages, plan_.stage_of_layer, plan_.schedule != "forward");
-    choose_capacities(plan_.train, plan_.stages, plan_.edges, plan_.micro_batches);
-    plan_.memory =
-        plan_memory(memory_input(), plan_.stages, plan_.stage_of_layer, plan_.recompute, plan_.train, plan_.edges);
-    plan_.prediction = predict(run_programs(plan_.train, plan_.stages, plan_.edges, times, transfer_seconds));
-    for (const StageTimes& t : times) plan_.prediction.forward_s.push_back(t.forward);
-    Judgement j{plan_.memory, plan_.prediction, -1, 0};
-    find_misfit(plan_.stages, j);
-    if (j.misfit_layer >= 0) throw misfit_error(config_, model_, plan_, j.misfit_layer);
-    add_remarks(plan_, model_, [this] { return judge(whole()); });
+    if (plan_.misfit_layer >= 0) throw misfit_error(config_, model_, plan_, plan_.misfit_layer);
+    add_remarks(plan_, model_, [this] { return layouts_->of(whole()); });
   }
 
   const Config& config_;
@@ -242,6 +127,7 @@ class Planner {
   const Shapes* shapes_ = nullptr;
   std::vector<sy_cost> costs_;
   ChosenSchedule schedule_;
+  std::optional<Layouts> layouts_;
 };
 
 }  // namespace

@@ -44,6 +44,19 @@ struct Edge {
   int to = 0;
   uint64_t bytes = 0;  // of one (largest) micro-batch
   int capacity = 1;    // tensors sent and not yet taken; 0: both ends on one device, where it does not matter
+  double seconds = 0;  // that one tensor travels; 0 within a device
+};
+
+/// Seconds of one micro-batch on one stage.
+struct StageTimes {
+  double forward = 0, input = 0, weight = 0;
+};
+
+/// Bytes of one stage and one micro-batch, beyond weights and the like.
+struct StageMemory {
+  uint64_t saved = 0;          // from the end of F to B
+  uint64_t forward_peak = 0;   // inside F, what it leaves saved included
+  uint64_t backward_peak = 0;  // inside B, what F left saved included
 };
 
 /// Bytes of one device at the worst moment, by what they are for.
@@ -61,19 +74,27 @@ struct DeviceMemory {
 /// What the simulation of one optimizer step says.
 struct Prediction {
   double step_s = 0;
-  std::vector<double> idle;       // share of the step, per device
-  std::vector<double> forward_s;  // of one micro-batch, per stage
+  std::vector<double> idle;  // share of the step, per device
 };
 
-struct Plan {
-  std::vector<PlanDevice> devices;
+/// Where the layers lie and what follows from it: what policies ask about, and the heart of a plan.
+struct Layout {
   std::vector<Stage> stages;
   std::vector<int> stage_of_layer;
   std::vector<bool> recompute;             // per layer
+  std::vector<StageTimes> times;           // per stage
+  std::vector<StageMemory> stage_memory;   // per stage
   std::vector<std::vector<Action>> train;  // per device: one pass
   std::vector<Edge> edges;                 // of training; the forward ones also serve evaluation
   std::vector<DeviceMemory> memory;        // per device
   Prediction prediction;
+  int misfit_layer = -1;      // the first layer that does not fit, or -1
+  uint64_t misfit_bytes = 0;  // by how many bytes
+  int device_of_layer(int layer) const { return stages[stage_of_layer[layer]].device; }
+};
+
+struct Plan : Layout {
+  std::vector<PlanDevice> devices;
   std::string policy, schedule, why;
   std::vector<std::string> warnings, notes;
   int micro_batches = 1;
@@ -81,7 +102,6 @@ struct Plan {
   int64_t batch = 0;                     // samples of one optimizer step
   std::vector<RowRange> rows;            // of each micro-batch of one pass, within the pass
   std::vector<std::string> state_names;  // of the optimizer
-  int device_of_layer(int layer) const { return stages[stage_of_layer[layer]].device; }
   int64_t largest_micro_batch() const { return rows.empty() ? 0 : rows[0].count; }
 };
 

@@ -57,7 +57,7 @@ Json device_json(const Plan& plan, const Model& model, int d) {
 Json stage_json(const Plan& plan, const Model& model, const Stage& s) {
   Json json = {{"index", s.index}, {"device", plan.devices[s.device].name}, {"layers", Json::array()}};
   for (int l = s.first; l <= s.last; ++l) json["layers"].push_back(model.layers()[l].name);
-  json["forward_s"] = plan.prediction.forward_s[s.index];
+  json["forward_s"] = plan.times[s.index].forward;
   return json;
 }
 

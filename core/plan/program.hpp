@@ -2,18 +2,12 @@
 // peaks.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "plan/plan.hpp"
 
 namespace switchyard {
-
-/// Seconds of one micro-batch on one stage.
-struct StageTimes {
-  double forward = 0, input = 0, weight = 0;
-};
 
 /// Asks a schedule plugin for each device's list of actions and checks it: every F and B (or I and W) once, on the
 /// stage's device, in ascending micro-batch order per stage. Throws Error(SY_E_CONFIG) naming device, position and
@@ -27,19 +21,24 @@ std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_sch
 std::vector<Edge> find_edges(const Model& model, const Shapes& shapes, const std::vector<Stage>& stages,
                              const std::vector<int>& stage_of_layer, bool backward);
 
+/// When an action, or a tensor on its way, began and ended, in seconds from the start of the pass.
+struct Span {
+  double begin = 0, end = 0;
+};
+
 /// What a run of the programs gave.
 struct ProgramRun {
   double seconds = 0;
-  std::vector<double> busy;  // per device
-  std::string deadlock;      // empty, or who waits for what
-  std::vector<int> blocked;  // edges on which a device waits for room at the end of a deadlocked run
+  std::vector<double> busy;                  // per device
+  std::vector<std::vector<Span>> actions;    // per device, per action: from its last input to the end of computing
+  std::vector<std::vector<Span>> transfers;  // per edge, per micro-batch
+  std::string deadlock;                      // empty, or who waits for what
 };
 
 /// Runs programs as the engine will: an action takes all its inputs first, computes, then sends all its outputs,
-/// waiting for room on each edge. transfer: seconds of one tensor on an edge.
+/// waiting for room on each edge. A tensor travels for Edge::seconds.
 ProgramRun run_programs(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
-                        const std::vector<Edge>& edges, const std::vector<StageTimes>& times,
-                        const std::function<double(const Edge&)>& transfer);
+                        const std::vector<Edge>& edges, const std::vector<StageTimes>& times);
 
 /// The smallest capacities from 1 (neighbours) and the distance in stages (skips) on under which the programs end.
 /// Throws Error(SY_E_CONFIG) with who waits for what when none do.

@@ -72,20 +72,19 @@ void warn_of_slow_edges(Plan& plan, const Model& model) {
   for (const Edge& e : plan.edges) {
     const Stage& to = plan.stages[e.to];
     if (e.backward || e.capacity == 0 || plan.devices[to.device].flops <= 0) continue;
-    const double travels = assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
-    const double computes = plan.prediction.forward_s[e.to];
-    if (travels <= computes) continue;
+    const double computes = plan.times[e.to].forward;
+    if (e.seconds <= computes) continue;
     plan.warnings.push_back("the edge from stage " + std::to_string(e.from) + " to stage " + std::to_string(e.to) +
-                            " takes " + seconds_text(travels) + ", longer than stage " + std::to_string(e.to) +
+                            " takes " + seconds_text(e.seconds) + ", longer than stage " + std::to_string(e.to) +
                             " computes (" + seconds_text(computes) + "); with " + layer_list(model, to.first, to.last) +
                             " on " + plan.devices[plan.stages[e.from].device].name + " it is gone");
     return;
   }
 }
 
-void note_one_device(Plan& plan, const std::function<Judgement()>& judge_one_device) {
+void note_one_device(Plan& plan, const std::function<Layout()>& on_one_device) {
   if (devices_in_use(plan) < 2) return;
-  const Judgement alone = judge_one_device();
+  const Layout alone = on_one_device();
   const PlanDevice& device = plan.devices[0];
   const uint64_t peak = alone.memory[0].peak();
   if (peak > device.budget) {
@@ -143,7 +142,7 @@ uint64_t fixed_before(const Config& config, const Model& model, const Plan& plan
                        config.precision.gradients == "bf16" ? 2 : 4};
   std::vector<int> group(model.layers().size(), 1);
   for (int l = 0; l < layer; ++l) group[l] = plan.device_of_layer(l) == plan.device_of_layer(layer) ? 0 : 1;
-  return fixed_memory(in, group, 0).fixed();
+  return fixed_memory(in, group, 2)[0].fixed();
 }
 
 /// "the 2 layers behind it and ": those of its device.
@@ -156,12 +155,12 @@ std::string later_layers(const Model& model, const Plan& plan, int layer) {
 
 }  // namespace
 
-void add_remarks(Plan& plan, const Model& model, const std::function<Judgement()>& judge_one_device) {
+void add_remarks(Plan& plan, const Model& model, const std::function<Layout()>& on_one_device) {
   warn_of_few_micro_batches(plan);
   warn_of_returns(plan);
   warn_of_slow_edges(plan, model);
   warn_of_idle_devices(plan);
-  note_one_device(plan, judge_one_device);
+  note_one_device(plan, on_one_device);
 }
 
 Error misfit_error(const Config& config, const Model& model, const Plan& plan, int layer) {

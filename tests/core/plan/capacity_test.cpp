@@ -46,9 +46,9 @@ std::vector<Action> program(const std::string& text) {
 }
 
 ProgramRun run(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
-               const std::vector<Edge>& edges, double transfer = 0) {
-  return run_programs(programs, stages, edges, std::vector<StageTimes>(stages.size(), {1, 1, 1}),
-                      [=](const Edge&) { return transfer; });
+               std::vector<Edge> edges, double transfer = 0) {
+  for (Edge& e : edges) e.seconds = transfer;
+  return run_programs(programs, stages, edges, std::vector<StageTimes>(stages.size(), {1, 1, 1}));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_CASE("an edge that takes longer than the stage it feeds is named with the m
   Planned p = make(deep(2) + on(2) + training + "[placement.contiguous]\ncuts = [\"loss\"]\n", contiguous);
   CHECK_FALSE(contains(joined(p.plan.warnings), "the edge"));  // speeds are assumed: nothing to warn of
   for (PlanDevice& d : p.plan.devices) d.flops = 1e12;
-  add_remarks(p.plan, *p.model, [&] { return Judgement{p.plan.memory, p.plan.prediction, -1, 0}; });
+  add_remarks(p.plan, *p.model, [&] { return p.plan; });
   CHECK(
       contains(joined(p.plan.warnings), "the edge from stage 0 to stage 1 takes 10 us, longer than stage 1 computes"));
   CHECK(contains(joined(p.plan.warnings), "with loss on cpu:0 it is gone"));

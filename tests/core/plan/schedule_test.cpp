@@ -28,7 +28,7 @@ Plan plan_of(const std::string& schedule, int stages, int micro_batches) {
 /// The same programs with every action equally long and transfers for nothing.
 double idle_of_equal_stages(const Plan& plan) {
   const std::vector<StageTimes> times(plan.stages.size(), {1, 1, 1});
-  const ProgramRun r = run_programs(plan.train, plan.stages, plan.edges, times, [](const Edge&) { return 0.0; });
+  const ProgramRun r = run_programs(plan.train, plan.stages, plan.edges, times);
   REQUIRE(r.deadlock == "");
   double busy = 0;
   for (const double b : r.busy) busy += b;

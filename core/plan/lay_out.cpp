@@ -1,0 +1,116 @@
+#include "plan/lay_out.hpp"
+
+#include <numeric>
+
+#include "base/dtype.hpp"
+
+namespace switchyard {
+
+std::vector<Stage> stages_of(const Placement& p) {
+  std::vector<Stage> stages;
+  for (std::size_t l = 0; l < p.stage_of_layer.size(); ++l) {
+    const int s = p.stage_of_layer[l], at = static_cast<int>(l);
+    if (s == static_cast<int>(stages.size())) stages.push_back({s, p.device_of_stage[s], at, at});
+    stages.back().last = at;
+  }
+  return stages;
+}
+
+Layouts::Layouts(const Input& in) : in_(in) {
+  std::vector<int> own(in.model->layers().size());
+  std::iota(own.begin(), own.end(), 0);
+  fixed_ = fixed_memory(in.memory, own, own.size());
+}
+
+Layout Layouts::of(const Placement& p) const {
+  const bool forward_only = std::string(in_.schedule->api().id) == "forward";
+  Layout l;
+  l.stages = stages_of(p);
+  l.stage_of_layer = p.stage_of_layer;
+  l.recompute = p.recompute;
+  l.times = times(l);
+  l.train = run_schedule(in_.schedule->api(), in_.schedule->get(), l.stages, static_cast<int>(in_.devices->size()),
+                         in_.micro_batches, l.times, splits(l.stages), forward_only);
+  l.edges = find_edges(*in_.model, *in_.memory.shapes, l.stages, l.stage_of_layer, !forward_only);
+  for (Edge& e : l.edges)
+    if (e.capacity > 0) e.seconds = assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
+  choose_capacities(l.train, l.stages, l.edges, in_.micro_batches);
+  for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
+  l.memory = plan_memory(in_.memory, l.stages, l.stage_of_layer, l.stage_memory, l.train, l.edges);
+  l.prediction = predict(l);
+  find_misfit(l);
+  return l;
+}
+
+std::vector<StageTimes> Layouts::times(const Layout& layout) const {
+  std::vector<StageTimes> times;
+  for (const Stage& s : layout.stages) {
+    const double known = (*in_.devices)[s.device].flops, flops = known > 0 ? known : assumed_flops;
+    StageTimes t;
+    for (int l = s.first; l <= s.last; ++l) {
+      const sy_cost& c = cost(l);
+      t.forward += c.flops_forward / flops;
+      t.input += (c.flops_input + (layout.recompute[l] ? c.flops_forward : 0)) / flops;
+      t.weight += c.flops_weight / flops;
+    }
+    times.push_back(t);
+  }
+  return times;
+}
+
+std::vector<bool> Layouts::splits(const std::vector<Stage>& stages) const {
+  std::vector<bool> all;
+  for (const Stage& s : stages) {
+    bool any = false;
+    for (int l = s.first; l <= s.last; ++l) any = any || in_.model->layers()[l].splits();
+    all.push_back(any);
+  }
+  return all;
+}
+
+Prediction Layouts::predict(const Layout& layout) const {
+  const ProgramRun run = run_programs(layout.train, layout.stages, layout.edges, layout.times);
+  Prediction p;
+  p.step_s = run.seconds * in_.passes;
+  for (const double busy : run.busy) p.idle.push_back(run.seconds > 0 ? 1 - busy / run.seconds : 0);
+  return p;
+}
+
+/// The first layer, in the order of the model, of a device that is over its budget: the one with which the sum of what
+/// its layers need by themselves passes it.
+void Layouts::find_misfit(Layout& layout) const {
+  for (const Stage& s : layout.stages) {
+    const uint64_t budget = (*in_.devices)[s.device].budget, peak = layout.memory[s.device].peak();
+    if (budget == no_budget || peak <= budget) continue;
+    layout.misfit_bytes = peak - budget;
+    layout.misfit_layer = first_over(layout, s.device);
+    return;
+  }
+}
+
+int Layouts::first_over(const Layout& layout, int device) const {
+  const DeviceMemory& m = layout.memory[device];
+  const auto budget = static_cast<double>((*in_.devices)[device].budget);
+  uint64_t weight_sum = 0;
+  double activation_sum = 0, sum = 0;
+  for (const Stage& s : layout.stages)
+    for (int l = s.first; s.device == device && l <= s.last; ++l) activation_sum += activation_share(l);
+  int last = 0;
+  for (const Stage& s : layout.stages)
+    for (int l = s.first; s.device == device && l <= s.last; ++l) {
+      last = l;
+      weight_sum += fixed_[l].fixed();
+      sum += activation_share(l);
+      const double share = activation_sum > 0 ? sum / activation_sum : 1;
+      if (static_cast<double>(weight_sum) + share * static_cast<double>(m.activations + m.in_flight) > budget) return l;
+    }
+  return last;
+}
+
+double Layouts::activation_share(int layer) const {
+  double bytes = static_cast<double>(cost(layer).bytes_saved + cost(layer).bytes_workspace);
+  for (const Port& p : in_.memory.shapes->out[layer]) bytes += static_cast<double>(byte_count(p));
+  return bytes;
+}
+
+}  // namespace switchyard

@@ -1,0 +1,44 @@
+// A placement carried through to programs, memory and time.
+#pragma once
+
+#include "place/place.hpp"
+#include "plan/memory.hpp"
+#include "plan/plan.hpp"
+#include "plan/program.hpp"
+#include "plugin/chosen.hpp"
+
+namespace switchyard {
+
+/// Lays out one model on one set of devices under one schedule, for any placement. What it was given must outlive it.
+class Layouts {
+ public:
+  struct Input {
+    const Model* model = nullptr;
+    const std::vector<PlanDevice>* devices = nullptr;
+    const ChosenSchedule* schedule = nullptr;
+    MemoryInput memory;
+    int micro_batches = 1;
+    int passes = 1;  // of one optimizer step
+  };
+  explicit Layouts(const Input& in);
+
+  /// Throws Error(SY_E_CONFIG) for a schedule's wrong answer. Over a budget: misfit_layer is set.
+  Layout of(const Placement& placement) const;
+
+ private:
+  std::vector<StageTimes> times(const Layout& layout) const;
+  std::vector<bool> splits(const std::vector<Stage>& stages) const;
+  Prediction predict(const Layout& layout) const;
+  void find_misfit(Layout& layout) const;
+  int first_over(const Layout& layout, int device) const;
+  double activation_share(int layer) const;
+  const sy_cost& cost(int layer) const { return (*in_.memory.costs)[layer]; }
+
+  Input in_;
+  std::vector<DeviceMemory> fixed_;  // of each layer, as if it had a device to itself
+};
+
+/// Neighbouring layers of one stage.
+std::vector<Stage> stages_of(const Placement& placement);
+
+}  // namespace switchyard
