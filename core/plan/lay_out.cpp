@@ -45,17 +45,22 @@ Layout Layouts::of(const Placement& p) const {
 std::vector<StageTimes> Layouts::times(const Layout& layout) const {
   std::vector<StageTimes> times;
   for (const Stage& s : layout.stages) {
-    const double known = (*in_.devices)[s.device].flops, flops = known > 0 ? known : assumed_flops;
     StageTimes t;
     for (int l = s.first; l <= s.last; ++l) {
-      const sy_cost& c = cost(l);
-      t.forward += c.flops_forward / flops;
-      t.input += (c.flops_input + (layout.recompute[l] ? c.flops_forward : 0)) / flops;
-      t.weight += c.flops_weight / flops;
+      const StageTimes one = layer_times(l, s.device, layout.recompute[l]);
+      t.forward += one.forward;
+      t.input += one.input;
+      t.weight += one.weight;
     }
     times.push_back(t);
   }
   return times;
+}
+
+StageTimes Layouts::layer_times(int layer, int device, bool recompute) const {
+  const double known = (*in_.devices)[device].flops, flops = known > 0 ? known : assumed_flops;
+  const sy_cost& c = cost(layer);
+  return {c.flops_forward / flops, (c.flops_input + (recompute ? c.flops_forward : 0)) / flops, c.flops_weight / flops};
 }
 
 std::vector<bool> Layouts::splits(const std::vector<Stage>& stages) const {

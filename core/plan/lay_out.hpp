@@ -24,6 +24,8 @@ class Layouts {
 
   /// Throws Error(SY_E_CONFIG) for a schedule's wrong answer. Over a budget: misfit_layer is set.
   Layout of(const Placement& placement) const;
+  /// Seconds of one micro-batch in one layer.
+  StageTimes layer_times(int layer, int device, bool recompute) const;
 
  private:
   std::vector<StageTimes> times(const Layout& layout) const;

@@ -113,8 +113,30 @@ class Planner {
     return fixed_memory(memory_input(), own, own.size());
   }
 
+  /// Bytes of the tensors at a layer's border that bits of `kept` name.
+  static uint64_t kept_bytes(uint64_t kept, const std::vector<Port>& ports) {
+    uint64_t bytes = 0;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      if (kept >> i & 1) bytes += byte_count(ports[i]);
+    return bytes;
+  }
+
+  std::vector<LayerCost> layer_costs() const {
+    std::vector<LayerCost> all;
+    for (std::size_t l = 0; l < costs_.size(); ++l) {
+      const sy_cost& c = costs_[l];
+      const int layer = static_cast<int>(l);
+      all.push_back({c.flops_forward, c.flops_input, c.flops_weight,
+                     c.bytes_saved + kept_bytes(c.keep_in, shapes_->in[l]) + kept_bytes(c.keep_out, shapes_->out[l]),
+                     std::max(c.bytes_workspace, c.bytes_workspace_backward),
+                     layouts_->layer_times(layer, plan_.device_of_layer(layer), plan_.recompute[l])});
+    }
+    return all;
+  }
+
   void finish(const Placement& p) {
     static_cast<Layout&>(plan_) = layouts_->of(p);
+    plan_.layer_costs = layer_costs();
     plan_.why = p.why;
     if (plan_.misfit_layer >= 0) throw misfit_error(config_, model_, plan_, plan_.misfit_layer);
     add_remarks(plan_, model_, [this] { return layouts_->of(whole()); });

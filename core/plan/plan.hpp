@@ -52,6 +52,14 @@ struct StageTimes {
   double forward = 0, input = 0, weight = 0;
 };
 
+/// What one (largest) micro-batch costs in one layer.
+struct LayerCost {
+  double flops_forward = 0, flops_input = 0, flops_weight = 0;
+  uint64_t saved = 0;      // from forward to backward, kept inputs and outputs included; two layers may keep one tensor
+  uint64_t workspace = 0;  // more than that at the worst moment of forward or backward
+  StageTimes times;        // on its device, recomputing included
+};
+
 /// Bytes of one stage and one micro-batch, beyond weights and the like.
 struct StageMemory {
   uint64_t saved = 0;          // from the end of F to B
@@ -95,6 +103,7 @@ struct Layout {
 
 struct Plan : Layout {
   std::vector<PlanDevice> devices;
+  std::vector<LayerCost> layer_costs;
   std::string policy, schedule, why;
   std::vector<std::string> warnings, notes;
   int micro_batches = 1;

@@ -62,12 +62,22 @@ Json stage_json(const Plan& plan, const Model& model, const Stage& s) {
 }
 
 Json layer_json(const Plan& plan, const Layer& layer) {
+  const LayerCost& c = plan.layer_costs[layer.index];
   return {{"index", layer.index},
           {"name", layer.name},
           {"type", layer.type},
           {"stage", plan.stage_of_layer[layer.index]},
           {"device", plan.devices[plan.device_of_layer(layer.index)].name},
-          {"recompute", static_cast<bool>(plan.recompute[layer.index])}};
+          {"recompute", static_cast<bool>(plan.recompute[layer.index])},
+          {"cost",
+           {{"flops_forward", c.flops_forward},
+            {"flops_input", c.flops_input},
+            {"flops_weight", c.flops_weight},
+            {"forward_s", c.times.forward},
+            {"input_s", c.times.input},
+            {"weight_s", c.times.weight},
+            {"saved", c.saved},
+            {"workspace", c.workspace}}}};
 }
 
 Json edge_json(const Plan& plan, const Model& model, const Edge& e) {
@@ -81,6 +91,7 @@ Json edge_json(const Plan& plan, const Model& model, const Edge& e) {
   json["bytes"] = e.bytes;
   json["capacity"] = e.capacity;
   json["path"] = path_of(plan, e);
+  if (e.capacity > 0) json["travel_s"] = e.seconds;
   return json;
 }
 

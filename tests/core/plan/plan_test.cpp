@@ -194,6 +194,24 @@ TEST_CASE("the JSON holds the whole plan") {
   CHECK(contains(text, "\n \"stages\": [\n  {"));  // lines that a person and diff can use
 }
 
+TEST_CASE("the JSON tells what each layer costs, and the layers of a stage add up to its time") {
+  const Planned p =
+      make(deep(4) + on(2) + training, with(contiguous, {"schedule.micro_batches=4", "train.recompute=[\"h.1\"]"}));
+  const Json json = Json::parse(plan_json(p.plan, *p.model));
+  const Json& cost = json["layers"][0]["cost"];
+  CHECK(cost["flops_forward"] == 2 * 4 * 16 * 16);
+  CHECK(cost["flops_input"] == 2 * 4 * 16 * 16);
+  CHECK(cost["saved"] == 4 * 16 * 4);  // the kept input
+  CHECK(json["edges"][0]["travel_s"] == p.plan.edges[0].seconds);
+  const double once = cost["input_s"], again = json["layers"][1]["cost"]["input_s"], forward = cost["forward_s"];
+  CHECK(again == doctest::Approx(once + forward));
+  for (const Stage& s : p.plan.stages) {
+    double sum = 0;
+    for (int l = s.first; l <= s.last; ++l) sum += json["layers"][l]["cost"]["input_s"].get<double>();
+    CHECK(sum == doctest::Approx(p.plan.times[s.index].input));
+  }
+}
+
 TEST_CASE("the same configuration gives the same plan") {
   const std::string text = deep(6) + on(3) + training;
   for (const char* policy : {"contiguous", "round_robin", "memory_balanced"}) {
