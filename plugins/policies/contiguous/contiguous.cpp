@@ -1,13 +1,17 @@
-// Cuts the list of layers into as many runs as there are devices; run s lies on device s.
+// Cuts the list of layers into runs, one for each device, or `chunks` for each; run s lies on device s mod n, or with
+// order = "v" back and forth:
+//
+//   3 devices, chunks = 2    round: 0 1 2 0 1 2 (schedule "interleaved")      v: 0 1 2 2 1 0 (schedule "zbv")
+//
+// Neighbouring runs on one device are one stage. Where the cuts lie:
 //
 //   (none)                   layer counts that differ by at most one, larger ones first: 30 on 4 = 8, 8, 7, 7
 //   counts = [18, 16]        these many layers
 //   weights = [2.0, 1.0]     shares of the work: a cut lies where the running sum of forward and backward flops comes
-//   closest
-//                            to the running share of the weights; no stage is empty
-//   cuts = ["h.17"]          the first layer of each later stage; a group's name stands for its first part
+//                            closest to the running share of the weights; no run is empty
+//   cuts = ["h.17"]          the first layer of each later run; a group's name stands for its first part
 //
-// counts, weights and cuts may name fewer stages than there are devices; the rest stay empty.
+// counts, weights and cuts may name fewer runs than devices x chunks; devices that get none stay empty.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +24,7 @@ namespace {
 
 using sy::place::counted;
 
-/// The number of layers of each stage.
+/// The number of layers of each run.
 using sizes = std::vector<int64_t>;
 
 sizes even_sizes(int64_t layers, int64_t stages) {
@@ -72,38 +76,52 @@ class Contiguous {
  public:
   static constexpr const char* id = "contiguous";
   static constexpr const char* help =
-      "one run of neighbouring layers for each device; goal: equal numbers of layers, or as told";
+      "one run of neighbouring layers for each device, or several; goal: equal numbers of layers, or as told";
+  static constexpr const char* order_choices[] = {"round", "v", nullptr};
   static constexpr sy_option options[] = {
-      sy::option(SY_T_STRS, "cuts", "[]", 1, 0, nullptr, "first layer of each later stage, by name, group or pattern"),
-      sy::option(SY_T_I64S, "counts", "[]", 1, 1e9, nullptr, "number of layers of each stage"),
-      sy::option(SY_T_F64S, "weights", "[]", 1e-9, 1e9, nullptr, "share of the flops of each stage"),
+      sy::option(SY_T_STRS, "cuts", "[]", 1, 0, nullptr, "first layer of each later run, by name, group or pattern"),
+      sy::option(SY_T_I64S, "counts", "[]", 1, 1e9, nullptr, "number of layers of each run"),
+      sy::option(SY_T_F64S, "weights", "[]", 1e-9, 1e9, nullptr, "share of the flops of each run"),
+      sy::i64_option("chunks", "1", 1, 100000,
+                     "runs on each device: more than 1 for the schedules interleaved and zbv"),
+      sy::str_option("order", "\"round\"", order_choices,
+                     "the devices of the runs, with chunks = 2 on 3 devices: 0 1 2 0 1 2 (round) or 0 1 2 2 1 0 (v)"),
   };
 
   explicit Contiguous(const sy::config& c)
-      : cuts_(c.strs("cuts")), counts_(c.i64s("counts")), weights_(c.f64s("weights")) {
+      : cuts_(c.strs("cuts")),
+        counts_(c.i64s("counts")),
+        weights_(c.f64s("weights")),
+        chunks_(c.i64("chunks")),
+        back_and_forth_(c.str("order") == "v") {
     if (!cuts_.empty() + !counts_.empty() + !weights_.empty() > 1)
       throw sy::fault(SY_E_CONFIG, "contiguous: cuts, counts and weights exclude each other; give one of them");
   }
 
   void place(const sy_place& in, sy_placed& out) const {
     sy::place::expect_something(in);
-    const sizes stages = stage_sizes(in);
+    const sizes runs = run_sizes(in);
     std::vector<int32_t> device;
-    for (std::size_t s = 0; s < stages.size(); ++s)
-      device.insert(device.end(), static_cast<std::size_t>(stages[s]), static_cast<int32_t>(s));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      device.insert(device.end(), static_cast<std::size_t>(runs[r]), device_of_run(r, in.n_devices));
     sy::place::expect_pins(in, device, "move a cut, or use the policy 'explicit'");
     sy::place::write_stages(in, device, out);
-    explain(in, stages, out);
+    explain(in, runs, out);
   }
 
  private:
-  sizes stage_sizes(const sy_place& in) const {
+  int32_t device_of_run(std::size_t run, uint32_t devices) const {
+    const std::size_t round = run / devices, place = run % devices;
+    return static_cast<int32_t>(back_and_forth_ && round % 2 == 1 ? devices - 1 - place : place);
+  }
+
+  sizes run_sizes(const sy_place& in) const {
     if (!cuts_.empty()) {
-      expect_stages(in, cuts_.size() + 1, "cuts");
+      expect_runs(in, cuts_.size() + 1, "cuts");
       return cut_sizes(in);
     }
     if (!counts_.empty()) {
-      expect_stages(in, counts_.size(), "counts");
+      expect_runs(in, counts_.size(), "counts");
       int64_t sum = 0;
       for (const int64_t n : counts_) sum += n;
       if (sum != in.n_layers)
@@ -112,20 +130,23 @@ class Contiguous {
       return counts_;
     }
     if (!weights_.empty()) {
-      expect_stages(in, weights_.size(), "weights");
+      expect_runs(in, weights_.size(), "weights");
       return weighted_sizes(work_of_layers(in), weights_);
     }
-    expect_stages(in, in.n_devices, "devices");
-    return even_sizes(in.n_layers, in.n_devices);
+    const std::size_t runs = in.n_devices * static_cast<std::size_t>(chunks_);
+    expect_runs(in, runs, chunks_ > 1 ? "devices x chunks" : "devices");
+    return even_sizes(in.n_layers, static_cast<int64_t>(runs));
   }
 
-  static void expect_stages(const sy_place& in, std::size_t stages, const char* whence) {
-    const std::string asked = std::string("contiguous: ") + whence + " ask for " + counted(stages, "stage");
-    if (stages > in.n_devices)
-      throw sy::fault(SY_E_CONFIG, asked + ", but there are " + counted(in.n_devices, "device"));
-    if (stages > in.n_layers)
-      throw sy::fault(SY_E_CONFIG,
-                      asked + ", but the model has " + counted(in.n_layers, "layer") + "; use fewer devices");
+  void expect_runs(const sy_place& in, std::size_t runs, const char* whence) const {
+    const std::string asked = std::string("contiguous: ") + whence + " ask for " + counted(runs, "stage");
+    if (runs > in.n_devices * static_cast<std::size_t>(chunks_))
+      throw sy::fault(SY_E_CONFIG, asked + ", but there " + (in.n_devices == 1 ? "is " : "are ") +
+                                       counted(in.n_devices, "device") +
+                                       (chunks_ > 1 ? " of " + std::to_string(chunks_) + " chunks" : ""));
+    if (runs > in.n_layers)
+      throw sy::fault(SY_E_CONFIG, asked + ", but the model has " + counted(in.n_layers, "layer") + "; use fewer " +
+                                       (chunks_ > 1 ? "chunks or " : "") + "devices");
   }
 
   sizes cut_sizes(const sy_place& in) const {
@@ -142,7 +163,7 @@ class Contiguous {
         throw sy::fault(SY_E_CONFIG, "contiguous: the cut '" + cut + "' (" +
                                          sy::place::layer_text(in, static_cast<uint32_t>(first)) + ") must lie after " +
                                          sy::place::layer_text(in, static_cast<uint32_t>(begin)) +
-                                         ", where the stage before begins");
+                                         ", where the run before begins");
       all.push_back(first - begin);
       begin = first;
     }
@@ -150,30 +171,32 @@ class Contiguous {
     return all;
   }
 
-  void explain(const sy_place& in, const sizes& stages, const sy_placed& out) const {
+  void explain(const sy_place& in, const sizes& runs, const sy_placed& out) const {
     const std::vector<double> work = work_of_layers(in);
     double total = 0, most = 0;
     std::size_t heaviest = 0, layer = 0;
     std::string text;
-    for (std::size_t s = 0; s < stages.size(); ++s) {
+    for (std::size_t r = 0; r < runs.size(); ++r) {
       double sum = 0;
-      for (int64_t k = 0; k < stages[s]; ++k) sum += work[layer++];
+      for (int64_t k = 0; k < runs[r]; ++k) sum += work[layer++];
       total += sum;
-      if (sum > most) most = sum, heaviest = s;
-      text += (s ? ", " : "") + std::to_string(stages[s]);
+      if (sum > most) most = sum, heaviest = r;
+      text += (r ? ", " : "") + std::to_string(runs[r]);
     }
     const char* rule = !cuts_.empty()      ? "cut as told"
                        : !counts_.empty()  ? "counts as told"
                        : !weights_.empty() ? "by weights"
                                            : "even";
-    sy::place::say(out, std::string(rule) + ": " + text + " layers; stage " + std::to_string(heaviest) + " does " +
+    sy::place::say(out, std::string(rule) + ": " + text + " layers; run " + std::to_string(heaviest) + " does " +
                             std::to_string(std::lround(100 * most / total)) + " % of the flops, an equal share is " +
-                            std::to_string(std::lround(100.0 / static_cast<double>(stages.size()))) + " %");
+                            std::to_string(std::lround(100.0 / static_cast<double>(runs.size()))) + " %");
   }
 
   std::vector<std::string> cuts_;
   sizes counts_;
   std::vector<double> weights_;
+  int64_t chunks_;
+  bool back_and_forth_;
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 //   d1     F0 B0 F1 B1 F2 B2 F3 B3           (p = 2, m = 4, drawn with B as long as F)
 
 #include <algorithm>
-#include <vector>
 
 #include "../list_schedule.hpp"
 
@@ -20,9 +19,10 @@ struct OneFOneB {
   explicit OneFOneB(const sy::config&) {}
 
   void plan(const sy_schedule_in& in) const {
-    std::vector<int64_t> most(in.n_stages);
-    for (uint32_t s = 0; s < in.n_stages; ++s) most[s] = std::min(in.n_stages - s, in.micro_batches);
-    sy::schedule::list_schedule(in, {most, false});
+    sy::schedule::rules rules;
+    for (uint32_t s = 0; s < in.n_stages; ++s)
+      rules.most_in_flight.push_back(std::min(in.n_stages - s, in.micro_batches));
+    sy::schedule::list_schedule(in, rules);
   }
 };
 

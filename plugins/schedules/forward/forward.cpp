@@ -1,7 +1,5 @@
 // Forward passes only: for evaluation and prediction.
 
-#include <vector>
-
 #include "../list_schedule.hpp"
 
 namespace {
@@ -16,7 +14,7 @@ struct Forward {
     if (!in.forward_only)
       throw sy::fault(SY_E_CONFIG,
                       "the schedule 'forward' has no backward and cannot train; write type = \"1f1b\" or \"gpipe\"");
-    sy::schedule::list_schedule(in, {std::vector<int64_t>(in.n_stages, in.micro_batches), false});
+    sy::schedule::list_schedule(in, {});
   }
 };
 

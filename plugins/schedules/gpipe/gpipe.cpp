@@ -3,8 +3,6 @@
 //   d0  F0 F1 F2          .  .  B0 B1 B2
 //   d1     F0 F1 F2 B0 B1 B2
 
-#include <vector>
-
 #include "../list_schedule.hpp"
 
 namespace {
@@ -16,7 +14,9 @@ struct GPipe {
   explicit GPipe(const sy::config&) {}
 
   void plan(const sy_schedule_in& in) const {
-    sy::schedule::list_schedule(in, {std::vector<int64_t>(in.n_stages, in.micro_batches), true});
+    sy::schedule::rules rules;
+    rules.backward_after_forward = true;
+    sy::schedule::list_schedule(in, rules);
   }
 };
 

@@ -16,6 +16,14 @@ std::size_t devices_used(const Plan& plan) {
   return used.size();
 }
 
+/// Is any backward done in two parts?
+bool has_split(const Plan& plan) {
+  for (const auto& program : plan.train)
+    for (const Action& a : program)
+      if (a.kind == SY_ACT_I) return true;
+  return false;
+}
+
 std::string use(int devices) {
   std::string list;
   for (int d = 0; d < devices; ++d) list += (d ? ", " : "") + std::string("\"cpu:") + std::to_string(d) + "\"";
@@ -62,11 +70,39 @@ void matrix(const std::string& model, int layers) {
           compare(model, {devices, policy, schedule, recompute}, one, layers);
 }
 
+/// Schedules for several stages on each device and for a backward in two parts, over maps of each kind. Stages hold
+/// layers that split (plain_linear), layers that do not, or both.
+void matrix_of_chunks(const std::string& model) {
+  auto alone = build(model + training, {use(1)}, true);
+  const Trace one = train(*alone, 3);
+  for (const int devices : {2, 3})
+    for (const char* schedule : {"interleaved", "zb_h1", "zbv"})
+      for (const char* recompute : {"false", "true"})
+        for (const char* map :
+             {"policy=round_robin", "contiguous={}", "contiguous={chunks=2}", "contiguous={chunks=2,order=\"v\"}"}) {
+          CAPTURE(devices);
+          CAPTURE(std::string(schedule));
+          CAPTURE(std::string(recompute));
+          CAPTURE(std::string(map));
+          auto pipe = build(model + training,
+                            {use(devices), std::string("placement.") + map, std::string("schedule.type=") + schedule,
+                             std::string("train.recompute=") + recompute});
+          CHECK(devices_used(pipe->plan()) == static_cast<std::size_t>(devices));
+          CHECK(has_split(pipe->plan()) == (std::string(schedule) != "interleaved"));
+          CHECK(train(*pipe, 3) == one);
+        }
+}
+
 }  // namespace
 
 TEST_CASE("a token model with dropout and a tied head equals one device bit for bit") { matrix(token_layers, 10); }
 TEST_CASE("skips over stages, two uses of an output and a batch norm equal one device bit for bit") {
   matrix(table_layers, 9);
+}
+
+TEST_CASE("interleaved, zb_h1 and zbv equal one device bit for bit: a token model") { matrix_of_chunks(token_layers); }
+TEST_CASE("interleaved, zb_h1 and zbv equal one device bit for bit: skips over stages") {
+  matrix_of_chunks(table_layers);
 }
 
 TEST_CASE("the micro-batch count changes rounding only, without batch norm") {

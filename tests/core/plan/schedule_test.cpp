@@ -10,24 +10,43 @@ namespace {
 std::string text_of(const std::vector<Action>& program) {
   std::string text;
   for (const Action& a : program)
-    text += std::string(text.empty() ? "" : " ") + (a.kind == SY_ACT_F ? "F" : "B") + std::to_string(a.micro_batch);
+    text += (text.empty() ? "" : " ") + std::string(1, " FBIWR"[a.kind]) + std::to_string(a.micro_batch);
   return text;
 }
+
+/// So wide that the loss takes no time beside a layer.
+constexpr int wide = 4096;
 
 /// A linear layer on each stage, and the loss on the last.
 Plan plan_of(const std::string& schedule, int stages, int micro_batches) {
   const std::string m = std::to_string(micro_batches);
   std::string counts;
   for (int s = 0; s < stages; ++s) counts += s + 1 < stages ? "1, " : "2";
-  return make(deep(stages) + on(stages) + training,
+  return make(deep(stages, wide) + on(stages) + training,
               {"placement.policy=contiguous", "placement.contiguous.counts=[" + counts + "]",
+               "schedule.type=" + schedule, "schedule.micro_batches=" + m, "train.batch=" + m})
+      .plan;
+}
+
+/// Layers in chunks: `v` stages on each device, in rounds or as a V.
+Plan chunked_plan(const std::string& schedule, int devices, int v, int micro_batches, const std::string& order) {
+  const std::string m = std::to_string(micro_batches);
+  std::string counts;
+  for (int r = 0; r < devices * v; ++r) counts += r + 1 < devices * v ? "1, " : "2";
+  return make(deep(devices * v, wide) + on(devices) + training,
+              {"placement.policy=contiguous", "placement.contiguous.counts=[" + counts + "]",
+               "placement.contiguous.chunks=" + std::to_string(v), "placement.contiguous.order=" + order,
                "schedule.type=" + schedule, "schedule.micro_batches=" + m, "train.batch=" + m})
       .plan;
 }
 
 /// The same programs with every action equally long and transfers for nothing.
 double idle_of_equal_stages(const Plan& plan) {
-  const std::vector<StageTimes> times(plan.stages.size(), {1, 1, 1});
+  std::vector<StageTimes> times;
+  for (const Stage& s : plan.stages) {
+    const double runs = s.last - s.first + (s.index + 1 < static_cast<int>(plan.stages.size()));  // the loss is none
+    times.push_back({runs, runs, runs});
+  }
   const ProgramRun r = run_programs(plan.train, plan.stages, plan.edges, times);
   REQUIRE(r.deadlock == "");
   double busy = 0;
@@ -81,4 +100,40 @@ TEST_CASE("accumulated passes multiply the step") {
   CHECK(one.rows[0].count == 2);
   CHECK(two.rows[0].count == 1);
   CHECK(two.accumulate == 2);
+}
+
+TEST_CASE("interleaved is idle (p-1)/(vm+p-1) of the time with the capacities that the plan prints") {
+  for (const int p : {2, 4})
+    for (const int v : {2, 4})
+      for (const int m : {p, 4 * p}) {
+        CAPTURE(p);
+        CAPTURE(v);
+        CAPTURE(m);
+        const Plan plan = chunked_plan("interleaved", p, v, m, "round");
+        CHECK(idle_of_equal_stages(plan) == doctest::Approx((p - 1.0) / (v * m + p - 1.0)));
+        for (const Edge& e : plan.edges) CHECK(e.capacity == 1);
+      }
+}
+
+TEST_CASE("zb_h1 is idle (p-1)/(3m+p-1) of the time, zbv (p-1)/(6m+p-1), with edges of one tensor") {
+  for (const int p : {2, 4})
+    for (const int m : {2 * p, 4 * p}) {
+      const Plan h1 = plan_of("zb_h1", p, m), v = chunked_plan("zbv", p, 2, m, "v");
+      CHECK(idle_of_equal_stages(h1) == doctest::Approx((p - 1.0) / (3.0 * m + p - 1.0)));
+      CHECK(idle_of_equal_stages(v) == doctest::Approx((p - 1.0) / (6.0 * m + p - 1.0)));
+      for (const Plan* plan : {&h1, &v})
+        for (const Edge& e : plan->edges) CHECK(e.capacity <= 1);
+    }
+}
+
+TEST_CASE("layers that split run I and W, stages without one run B") {
+  CHECK(text_of(plan_of("zb_h1", 2, 3).train[0]) == "F0 F1 I0 W0 F2 I1 W1 I2 W2");
+  const std::string relu =
+      "[model]\ninput = { shape = [4] }\n[[layer]]\ntype = \"plain_linear\"\nout = 4\n"
+      "[[layer]]\ntype = \"plain_relu\"\n[[layer]]\ntype = \"plain_cross_entropy\"\n";
+  const Plan plan = make(relu + on(2) + training, {"placement.policy=contiguous", "placement.contiguous.counts=[1, 2]",
+                                                   "schedule.type=zb_h1", "schedule.micro_batches=2"})
+                        .plan;
+  CHECK(text_of(plan.train[0]) == "F0 F1 I0 I1 W0 W1");
+  CHECK(text_of(plan.train[1]) == "F0 B0 F1 B1");
 }

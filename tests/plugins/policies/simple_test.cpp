@@ -104,6 +104,25 @@ TEST_CASE("contiguous: counts, and what is wrong with them") {
   CHECK(holds(many.text, "2 devices"));
 }
 
+TEST_CASE("contiguous: chunks give each device several runs, in rounds or back and forth") {
+  const std::map<std::string, std::string> two = {{"chunks", "2"}}, v = {{"chunks", "2"}, {"order", "\"v\""}};
+  CHECK(World::equal(6, 3).place("contiguous", two).devices() == "0 1 2 0 1 2");
+  CHECK(World::equal(6, 3).place("contiguous", v).devices() == "0 1 2 2 1 0");
+  CHECK(World::equal(6, 3).place("contiguous", v).sizes() == Sizes{1, 1, 2, 1, 1});
+  CHECK(World::equal(9, 2).place("contiguous", two).sizes() == Sizes{3, 2, 2, 2});
+  CHECK(World::equal(6, 2).place("contiguous", {{"chunks", "3"}, {"order", "\"v\""}}).devices() == "0 1 1 0 0 1");
+  CHECK(World::equal(5, 3).place("contiguous", {{"order", "\"v\""}}).devices() == "0 0 1 1 2");
+  CHECK(World::equal(6, 2).place("contiguous", {{"chunks", "2"}, {"counts", "[1, 2, 3]"}}).devices() == "0 1 1 0 0 0");
+}
+
+TEST_CASE("contiguous: more chunks than layers are refused with both numbers") {
+  const Answer a = World::equal(5, 3).place("contiguous", {{"chunks", "2"}});
+  CHECK(a.code == SY_E_CONFIG);
+  CHECK(holds(a.text, "devices x chunks ask for 6 stages, but the model has 5 layers"));
+  CHECK(holds(World::equal(9, 2).place("contiguous", {{"chunks", "2"}, {"counts", "[1, 1, 1, 1, 5]"}}).text,
+              "there are 2 devices of 2 chunks"));
+}
+
 TEST_CASE("contiguous: weights share the flops") {
   CHECK(World::equal(30, 2).place("contiguous", {{"weights", "[2.0, 1.0]"}}).sizes() == Sizes{20, 10});
   CHECK(World::equal(4, 3).place("contiguous", {{"weights", "[100, 1, 1]"}}).sizes() == Sizes{2, 1, 1});

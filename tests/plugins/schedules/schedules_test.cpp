@@ -1,4 +1,4 @@
-// forward, gpipe and 1f1b, carried out by a small event simulation.
+// forward, gpipe and 1f1b, and what holds for every schedule, carried out by a small event simulation.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -6,30 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "event_simulation.hpp"
+#include "maps.hpp"
 
 using namespace simulation;
-
-namespace {
-
-/// "F0 F1 B0" of one device; with several stages "F0.1": stage 0, micro-batch 1.
-std::string text(const std::vector<Action>& list, bool with_stage = false) {
-  std::string all;
-  for (const Action& a : list)
-    all += std::string(all.empty() ? "" : " ") + (a.kind == SY_ACT_F ? "F" : "B") +
-           (with_stage ? std::to_string(a.stage) + "." : "") + std::to_string(a.micro_batch);
-  return all;
-}
-
-/// Stages dealt to devices in turn, with equal costs.
-Pipe dealt(uint32_t stages, uint32_t devices, uint32_t m) {
-  Pipe pipe = straight(stages, m);
-  pipe.devices = devices;
-  for (uint32_t s = 0; s < stages; ++s) pipe.device_of_stage[s] = static_cast<int32_t>(s % devices);
-  return pipe;
-}
-
-}  // namespace
 
 TEST_CASE("gpipe runs all forwards, then all backwards") {
   const Lists lists = plan("gpipe", straight(2, 3));
@@ -93,46 +72,64 @@ TEST_CASE("1f1b under round robin is not gpipe: backwards begin early and few mi
   CHECK(one.idle < 0.2);
 }
 
-TEST_CASE("every map of stages to devices runs to its end with edges of capacity 1") {
+/// Any map, any costs, some stages that cannot split.
+Pipe any_pipe(std::mt19937& random) {
+  const uint32_t stages = 1 + random() % 9, devices = 1 + random() % 4, m = 1 + random() % 9;
+  Pipe pipe = straight(stages, m);
+  pipe.devices = devices;
+  for (uint32_t s = 0; s < stages; ++s) {
+    pipe.device_of_stage[s] = static_cast<int32_t>(random() % devices);
+    pipe.f[s] = 0.1 * (1 + random() % 20);
+    pipe.i[s] = 0.1 * (random() % 20);
+    pipe.w[s] = 0.1 * (random() % 20);
+    pipe.splits.push_back(random() % 3 != 0);
+  }
+  return pipe;
+}
+
+TEST_CASE("every map of stages to devices runs to its end, with edges of capacity 1 but under interleaved") {
   std::mt19937 random(3);
   for (int round = 0; round < 400; ++round) {
-    const uint32_t stages = 1 + random() % 9, devices = 1 + random() % 4, m = 1 + random() % 9;
-    Pipe pipe = straight(stages, m);
-    pipe.devices = devices;
-    for (uint32_t s = 0; s < stages; ++s) {
-      pipe.device_of_stage[s] = static_cast<int32_t>(random() % devices);
-      pipe.f[s] = 0.1 * (1 + random() % 20);
-      pipe.i[s] = 0.1 * (random() % 20);
-      pipe.w[s] = 0.1 * (random() % 20);
-    }
-    pipe.capacity = 1;
-    for (const char* name : {"gpipe", "1f1b"}) {
+    Pipe pipe = any_pipe(random);
+    for (const char* name : {"gpipe", "1f1b", "interleaved", "zb_h1", "zbv"}) {
       INFO(name << " " << round);
       const Lists lists = plan(name, pipe);
+      pipe.capacity = std::string(name) == "interleaved" ? INT64_MAX : 1;
       Outcome outcome;
-      // Neighbours on one device hand over in place: only then may more than one wait, which a wider edge allows here.
-      bool shared = false;
-      for (uint32_t s = 1; s < stages; ++s) shared = shared || pipe.device_of_stage[s] == pipe.device_of_stage[s - 1];
-      Pipe tried = pipe;
-      if (shared) tried.capacity = INT64_MAX;
-      CHECK_NOTHROW(outcome = run(tried, lists));
+      CHECK_NOTHROW(outcome = run(pipe, lists));
+      const auto stages = static_cast<uint32_t>(pipe.device_of_stage.size());
       if (std::string(name) == "1f1b")
-        for (uint32_t s = 0; s < stages; ++s) CHECK(outcome.most_in_flight[s] <= std::min(stages - s, m));
+        for (uint32_t s = 0; s < stages; ++s)
+          CHECK(outcome.most_in_flight[s] <= std::min(stages - s, pipe.micro_batches));
       CHECK(plan(name, pipe) == lists);
+    }
+  }
+}
+
+TEST_CASE("a stage that cannot split runs B, all others I and W where the schedule splits") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 100; ++round) {
+    const Pipe pipe = any_pipe(random);
+    for (const char* name : {"1f1b", "interleaved", "zb_h1", "zbv"}) {
+      const bool splits = std::string(name).starts_with("zb");
+      for (const auto& list : plan(name, pipe))
+        for (const Action& a : list)
+          if (a.kind != SY_ACT_F)
+            CHECK((a.kind != SY_ACT_B) == (splits && pipe.splits[static_cast<std::size_t>(a.stage)] != 0));
     }
   }
 }
 
 TEST_CASE("fewer micro-batches than stages work, down to one") {
   for (const uint32_t m : {1, 2, 3})
-    for (const char* name : {"gpipe", "1f1b"}) {
+    for (const char* name : {"gpipe", "1f1b", "interleaved", "zb_h1", "zbv"}) {
       const Pipe pipe = straight(4, m);
       CHECK_NOTHROW(run(pipe, plan(name, pipe)));
     }
 }
 
 TEST_CASE("evaluation has forwards only, under each schedule") {
-  for (const char* name : {"forward", "gpipe", "1f1b"}) {
+  for (const char* name : {"forward", "gpipe", "1f1b", "interleaved", "zb_h1", "zbv"}) {
     Pipe pipe = dealt(6, 3, 4);
     pipe.forward_only = true;
     const Lists lists = plan(name, pipe);
@@ -156,6 +153,8 @@ TEST_CASE("unknown costs count as F = I = W = 1") {
   Pipe zero = straight(3, 5), nan = straight(3, 5);
   zero.f = zero.i = zero.w = {0, 0, 0};
   nan.f[1] = NAN;
-  CHECK(plan("1f1b", zero) == plan("1f1b", straight(3, 5)));
-  CHECK(plan("1f1b", nan) == plan("1f1b", straight(3, 5)));
+  for (const char* name : {"1f1b", "zb_h1"}) {
+    CHECK(plan(name, zero) == plan(name, straight(3, 5)));
+    CHECK(plan(name, nan) == plan(name, straight(3, 5)));
+  }
 }
