@@ -69,9 +69,17 @@ struct PluginChoice {
   const Value& table(const std::string& of) const;
 };
 
+/// A machine that is not here: one that comes with the program, or a file.
+struct MachineChoice {
+  Placed name, file;                           // one of them; the file is absolute
+  std::optional<std::int64_t> hosts, devices;  // in place of those of the description; devices of each host
+  Place place;
+};
+
 struct DevicesConfig {
-  bool automatic = true;    // use = "auto"
-  std::vector<Placed> use;  // "cuda:0", "cpu:1", each once; empty when automatic
+  bool automatic = true;                 // use = "auto"
+  std::vector<Placed> use;               // "cuda:0", "cpu:1", each once; empty when automatic
+  std::optional<MachineChoice> machine;  // nothing: this one
   /// Bytes for each device, in the order of `use`; nothing: not limited by the file. One item for all when
   /// `memory_for_each` is set. Empty: absent.
   std::vector<std::optional<std::int64_t>> memory;

@@ -61,6 +61,43 @@ void read_memory(Reading& reading, const Value& memory) {
   if (!devices.memory_for_each && items.empty()) reading.errors.add(memory.place, "devices.memory: the list is empty");
 }
 
+/// A path has a slash or ends in .toml; anything else is the name of a ready description.
+bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".toml"); }
+
+/// Turns devices.machine = "NAME" or "PATH" into the table in effect.
+void read_machine(Reading& reading, Value& machine) {
+  Value table = machine;
+  if (machine.is(Kind::string)) {
+    table = Value();
+    table.place = machine.place;
+    table.is_inline = true;
+    table.set(is_path(machine.string()) ? "file" : "name", machine);
+  } else if (!machine.is(Kind::table)) {
+    return reading.errors.add(
+        machine.place,
+        std::string(
+            "devices.machine: wanted a name such as \"h100-sxm\", the path of a TOML file, or a table, found ") +
+            kind_name(machine.kind()));
+  }
+  const Options options = reading.check("devices.machine", table);
+  machine = options.table();
+  machine.is_inline = table.is_inline;
+  if (options.has("name") == options.has("file"))
+    reading.errors.add(table.place,
+                       std::string("devices.machine: ") +
+                           (options.has("name") ? "both a name and a file; leave one out" : "wanted a name or a file"));
+  MachineChoice choice;
+  choice.place = table.place;
+  if (options.has("name")) choice.name = {options.str("name"), options.place("name")};
+  if (Value* file = machine.find("file")) {
+    reading.make_path(*file, "devices.machine.file");
+    choice.file = {file->string(), file->place};
+  }
+  if (options.has("hosts")) choice.hosts = options.i64("hosts");
+  if (options.has("devices")) choice.devices = options.i64("devices");
+  reading.config.devices.machine = std::move(choice);
+}
+
 }  // namespace
 
 bool check_device_name(const std::string& name, const Place& place, const std::string& what, ErrorList& errors) {
@@ -96,7 +133,9 @@ Value read_devices(Reading& reading, const Value& table) {
   devices.threads = options.i64("threads");
   devices.p2p = options.str("p2p");
   devices.stop_within = options.f64("stop_within");
-  return options.table();
+  Value shown = options.table();
+  if (Value* machine = shown.find("machine")) read_machine(reading, *machine);
+  return shown;
 }
 
 }  // namespace switchyard

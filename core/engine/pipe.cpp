@@ -34,7 +34,7 @@ Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model
           }) {
   if (config.precision.tf32) call_flags |= SY_CALL_TF32;
   if (config.train && config.train->deterministic) call_flags |= SY_CALL_DETERMINISTIC;
-  open_devices();
+  open_devices(config);
   for (const Edge& e : plan.edges) channels.push_back(std::make_unique<EdgeChannel>(e.capacity));
   crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
 }
@@ -57,11 +57,22 @@ void Pipe::Impl::start(const Config& config, Registry& registry) {
   draw_initial_values();
 }
 
-void Pipe::Impl::open_devices() {
+namespace {
+
+/// Such a device can be planned for, not run on.
+Error not_here(const Config& config, const PlanDevice& device) {
+  if (!config.devices.machine) return {SY_E_STATE, "device " + device.name + " is not on this machine"};
+  return {SY_E_CONFIG, config.devices.machine->place,
+          "devices.machine: device " + device.name +
+              " is not here; it can be planned for, not run on; leave devices.machine out"};
+}
+
+}  // namespace
+
+void Pipe::Impl::open_devices(const Config& config) {
   std::map<const sy_backend_api*, std::shared_ptr<OpenedBackend>> opened;
   for (const PlanDevice& d : plan.devices) {
-    if (!d.backend)
-      throw Error(SY_E_STATE, "device " + d.name + " is not on this machine; it can be planned for, not run on");
+    if (!d.backend) throw not_here(config, d);
     auto& backend = opened[d.backend];
     if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend);
     devices.push_back(std::make_unique<Device>(d, backend));

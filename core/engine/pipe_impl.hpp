@@ -46,7 +46,7 @@ struct Pipe::Impl {
   std::map<int, std::vector<std::vector<Action>>> forward_programs;  // by micro-batches
 
   // ---- pipe.cpp
-  void open_devices();
+  void open_devices(const Config& config);
   /// Allocates, draws and binds. Threads may hang in it, so that it is not the constructor's. Throws.
   void start(const Config& config, Registry& registry);
   void allocate(const StorageOptions& options);

@@ -21,11 +21,11 @@ class Question {
     place_.micro_batches = static_cast<uint32_t>(in.micro_batches);
     place_.layers = layer_pointers_.data();
     place_.devices = device_pointers_.data();
-    place_.bytes_per_s = bandwidth_.data();
-    place_.latency_s = latency_.data();
     place_.self = this;
     place_.evaluate = evaluate;
     place_.match = match;
+    place_.link = link;
+    place_.seconds = seconds;
   }
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
@@ -113,14 +113,13 @@ class Question {
       const PlanDevice& from = (*in_.devices)[d];
       sy_place_device& c = devices_[d];
       c.size = sizeof(c);
+      c.node = in_.links->seat(static_cast<int>(d)).host;
       c.device = from.device;
       c.budget = from.budget;
       c.flops = from.flops;
       c.name = from.name.c_str();
       device_pointers_.push_back(&c);
     }
-    bandwidth_.assign(n * n, assumed_bytes_per_s);
-    latency_.assign(n * n, assumed_latency_s);
   }
 
   static sy_rc evaluate(void* self, const sy_candidate* c, sy_evaluation* out, sy_error** err) {
@@ -148,6 +147,36 @@ class Question {
     });
   }
 
+  static sy_rc link(void* self, int32_t from, int32_t to, double* bytes_per_s, double* latency_s, sy_error** err) {
+    return guard(err, [&] {
+      const auto& q = *static_cast<const Question*>(self);
+      q.check_device(from);
+      q.check_device(to);
+      const Link way = q.in_.links->between(from, to);
+      *bytes_per_s = way.bytes_per_s;
+      *latency_s = way.latency_s;
+    });
+  }
+  static sy_rc seconds(void* self, uint32_t layer, int32_t device, double* forward, double* input, double* weight,
+                       sy_error** err) {
+    return guard(err, [&] {
+      const auto& q = *static_cast<const Question*>(self);
+      q.check_device(device);
+      if (layer >= q.layers_.size())
+        throw Error(SY_E_ARGUMENT,
+                    "layer " + std::to_string(layer) + " of " + std::to_string(q.layers_.size()) + " does not exist");
+      const StageTimes t = q.in_.times->of(static_cast<int>(layer), device);
+      *forward = t.forward;
+      *input = t.input;
+      *weight = t.weight;
+    });
+  }
+  void check_device(int32_t device) const {
+    if (device < 0 || device >= static_cast<int32_t>(devices_.size()))
+      throw Error(SY_E_ARGUMENT,
+                  "device " + std::to_string(device) + " of " + std::to_string(devices_.size()) + " does not exist");
+  }
+
   const PlaceInput& in_;
   std::string policy_;
   std::optional<Error> unmatched_;
@@ -157,7 +186,6 @@ class Question {
   std::vector<sy_place_device> devices_;
   std::vector<const sy_place_layer*> layer_pointers_;
   std::vector<const sy_place_device*> device_pointers_;
-  std::vector<double> bandwidth_, latency_;
   sy_place place_{};
 };
 

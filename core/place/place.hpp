@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/layer_times.hpp"
 #include "plan/plan.hpp"
 #include "plugin/chosen.hpp"
 
@@ -24,6 +25,8 @@ struct PlaceInput {
   const Shapes* shapes = nullptr;
   const std::vector<sy_cost>* costs = nullptr;
   const std::vector<PlanDevice>* devices = nullptr;
+  const Links* links = nullptr;
+  const LayerTimes* times = nullptr;
   std::vector<int> pins;            // device per layer, or -1
   std::vector<bool> recompute;      // as configured
   std::vector<DeviceMemory> fixed;  // of each layer alone: weights, gradients, states

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "machine/description.hpp"
+#include "plan/described.hpp"
 #include "plugin/host.hpp"
 #include "plugin/options.hpp"
 
@@ -87,60 +89,81 @@ std::string look_for(const sy_backend_api& api, const DeviceName& name, sy_devic
   }
 }
 
+/// 5 % of a GPU's memory are left to drivers and libraries.
+uint64_t usable(uint64_t bytes) { return bytes - bytes / 20; }
+
 void set_budget(PlanDevice& device, const DevicesConfig& config, std::size_t index, const sy_device_info* info) {
   if (const auto limit = config.memory_of(index))
     device.budget = static_cast<uint64_t>(*limit);
   else if (info && device.device.type != SY_DEVICE_CPU && info->bytes_free > 0)
-    device.budget = info->bytes_free - info->bytes_free / 20;  // GPU: what is free minus 5 %
+    device.budget = usable(info->bytes_free);
+}
+
+PlanDevice resolve_device(const Config& config, Registry& registry, const Placed& text, std::size_t i) {
+  const DeviceName name = parse_name(text);
+  PlanDevice device;
+  device.name = text.text;
+  device.backend = registry.find_backend(name.backend);
+  device.device = {name.backend == "cuda" ? SY_DEVICE_CUDA : SY_DEVICE_CPU, name.index};
+  if (!device.backend) {
+    // Planning for a machine that is somewhere else needs nothing but the size of its memory.
+    if (name.backend != "cuda" || !config.devices.memory_of(i)) {
+      std::string known;
+      for (const std::string& b : registry.names(SY_KIND_BACKEND)) known += (known.empty() ? "" : ", ") + b;
+      throw Error(SY_E_CONFIG, text.place,
+                  "devices.use: no backend is called '" + name.backend + "'; known: " + known +
+                      (name.backend == "cuda" ? "; to plan without a GPU give devices.memory" : ""));
+    }
+    set_budget(device, config.devices, i, nullptr);
+    return device;
+  }
+  device.device.type = device.backend->device_type;
+  sy_device_info info;
+  const std::string missing = look_for(*device.backend, name, info);
+  if (!missing.empty()) {
+    if (!config.devices.memory_of(i))
+      throw Error(SY_E_CONFIG, text.place,
+                  "devices.use: \"" + text.text + "\" is not there; " + missing +
+                      "; to plan for another machine give devices.memory");
+    device.backend = nullptr;
+    set_budget(device, config.devices, i, nullptr);
+    return device;
+  }
+  device.flops = device.flops_fp32 = info.flops;
+  if (info.flops > 0) device.basis = Basis::reported;
+  device.maker_name = info.name;
+  device.bus_id = info.bus_id;
+  set_budget(device, config.devices, i, &info);
+  return device;
+}
+
+/// Cores are shared evenly among the logical CPU devices.
+void set_threads(std::vector<PlanDevice>& devices, int64_t configured) {
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const int64_t cpus =
+      std::count_if(devices.begin(), devices.end(), [](const PlanDevice& d) { return d.device.type == SY_DEVICE_CPU; });
+  for (PlanDevice& d : devices)
+    d.threads = configured > 0 ? configured : std::max<int64_t>(1, cores / std::max<int64_t>(1, cpus));
+}
+
+PlanMachine machine_that_is_here(const Config& config, Registry& registry) {
+  const std::vector<Placed> names = config.devices.automatic ? automatic_devices(registry) : config.devices.use;
+  PlanMachine machine;
+  std::vector<Seat> seats;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    machine.devices.push_back(resolve_device(config, registry, names[i], i));
+    seats.push_back({0, static_cast<int>(i), machine.devices.back().device.type});
+  }
+  set_threads(machine.devices, config.devices.threads);
+  machine.links = Links(std::move(seats));
+  return machine;
 }
 
 }  // namespace
 
-std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry) {
-  const std::vector<Placed> names = config.devices.automatic ? automatic_devices(registry) : config.devices.use;
-  std::vector<PlanDevice> all;
-  int cpus = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const DeviceName name = parse_name(names[i]);
-    PlanDevice device;
-    device.name = names[i].text;
-    device.backend = registry.find_backend(name.backend);
-    device.device = {name.backend == "cuda" ? SY_DEVICE_CUDA : SY_DEVICE_CPU, name.index};
-    if (!device.backend) {
-      // Planning for a machine that is somewhere else needs nothing but the size of its memory.
-      if (name.backend != "cuda" || !config.devices.memory_of(i)) {
-        std::string known;
-        for (const std::string& b : registry.names(SY_KIND_BACKEND)) known += (known.empty() ? "" : ", ") + b;
-        throw Error(SY_E_CONFIG, names[i].place,
-                    "devices.use: no backend is called '" + name.backend + "'; known: " + known +
-                        (name.backend == "cuda" ? "; to plan without a GPU give devices.memory" : ""));
-      }
-      set_budget(device, config.devices, i, nullptr);
-    } else {
-      device.device.type = device.backend->device_type;
-      sy_device_info info;
-      const std::string missing = look_for(*device.backend, name, info);
-      if (!missing.empty()) {
-        if (!config.devices.memory_of(i))
-          throw Error(SY_E_CONFIG, names[i].place,
-                      "devices.use: \"" + names[i].text + "\" is not there; " + missing +
-                          "; to plan for another machine give devices.memory");
-        device.backend = nullptr;
-        set_budget(device, config.devices, i, nullptr);
-      } else {
-        device.flops = info.flops;
-        device.maker_name = info.name;
-        device.bus_id = info.bus_id;
-        set_budget(device, config.devices, i, &info);
-      }
-    }
-    cpus += device.device.type == SY_DEVICE_CPU;
-    all.push_back(std::move(device));
-  }
-  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (PlanDevice& d : all)
-    d.threads = config.devices.threads > 0 ? config.devices.threads : std::max<int64_t>(1, cores / std::max(1, cpus));
-  return all;
+PlanMachine resolve_machine(const Config& config, Registry& registry) {
+  if (config.devices.machine) return described_machine(config, describe_machine(*config.devices.machine));
+  return machine_that_is_here(config, registry);
 }
 
 }  // namespace switchyard

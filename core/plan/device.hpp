@@ -1,4 +1,5 @@
-// The devices that a configuration names, with budgets; found without touching them where the file tells enough.
+// The devices that a configuration names, with budgets and links; found without touching them where the file tells
+// enough.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "base/account.hpp"
 #include "config/config.hpp"
+#include "machine/links.hpp"
 #include "plugin/registry.hpp"
 
 namespace switchyard {
@@ -16,16 +18,26 @@ struct PlanDevice {
   sy_device device{};
   const sy_backend_api* backend = nullptr;  // nullptr: not here; can be planned for, not run on
   uint64_t budget = no_budget;              // bytes
-  double flops = 0;                         // per second; 0: unknown
+  double flops = 0;                         // per second in the run's type; 0: unknown
+  double flops_fp32 = 0;                    // the same in fp32, for layers that are kept so
+  double bytes_per_s = 0;                   // of its own memory; 0: unknown
+  Basis basis = Basis::assumed;             // of its speed
   int64_t threads = 1;                      // CPU threads of calls
   std::string maker_name, bus_id;
 };
 
-/// What is assumed where nothing was measured.
-inline constexpr double assumed_flops = 5e10, assumed_bytes_per_s = 1e10, assumed_latency_s = 1e-5;
+/// What is assumed of a device that nothing is known about.
+inline constexpr double assumed_flops = 5e10;
+
+/// What a plan is made for.
+struct PlanMachine {
+  std::string name, about;  // of devices.machine; empty: this one
+  std::vector<PlanDevice> devices;
+  Links links;  // between them, by their indices
+};
 
 /// Throws Error(SY_E_CONFIG): an unknown backend (naming the known ones), an ordinal that is not there (with the
-/// count).
-std::vector<PlanDevice> resolve_devices(const Config& config, Registry& registry);
+/// count), what is wrong with devices.machine.
+PlanMachine resolve_machine(const Config& config, Registry& registry);
 
 }  // namespace switchyard

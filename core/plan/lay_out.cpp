@@ -33,7 +33,7 @@ Layout Layouts::of(const Placement& p) const {
                          in_.micro_batches, l.times, splits(l.stages), forward_only);
   l.edges = find_edges(*in_.model, *in_.memory.shapes, l.stages, l.stage_of_layer, !forward_only);
   for (Edge& e : l.edges)
-    if (e.capacity > 0) e.seconds = assumed_latency_s + static_cast<double>(e.bytes) / assumed_bytes_per_s;
+    if (e.capacity > 0) e.seconds = in_.links->between(l.stages[e.from].device, l.stages[e.to].device).seconds(e.bytes);
   choose_capacities(l.train, l.stages, l.edges, in_.micro_batches);
   for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
   l.memory = plan_memory(in_.memory, l.stages, l.stage_of_layer, l.stage_memory, l.train, l.edges);
@@ -58,9 +58,9 @@ std::vector<StageTimes> Layouts::times(const Layout& layout) const {
 }
 
 StageTimes Layouts::layer_times(int layer, int device, bool recompute) const {
-  const double known = (*in_.devices)[device].flops, flops = known > 0 ? known : assumed_flops;
-  const sy_cost& c = cost(layer);
-  return {c.flops_forward / flops, (c.flops_input + (recompute ? c.flops_forward : 0)) / flops, c.flops_weight / flops};
+  StageTimes t = in_.times->of(layer, device);
+  if (recompute) t.input += t.forward;
+  return t;
 }
 
 std::vector<bool> Layouts::splits(const std::vector<Stage>& stages) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "place/place.hpp"
+#include "plan/layer_times.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan.hpp"
 #include "plan/program.hpp"
@@ -15,6 +16,8 @@ class Layouts {
   struct Input {
     const Model* model = nullptr;
     const std::vector<PlanDevice>* devices = nullptr;
+    const Links* links = nullptr;
+    const LayerTimes* times = nullptr;
     const ChosenSchedule* schedule = nullptr;
     MemoryInput memory;
     int micro_batches = 1;

@@ -29,11 +29,15 @@ class Planner {
     plan_.schedule = schedule_.api().id;
   }
 
-  Plan run(std::vector<PlanDevice> devices, bool one_device) {
-    plan_.devices = std::move(devices);
+  Plan run(PlanMachine machine, bool one_device) {
+    plan_.machine = std::move(machine.name);
+    plan_.about = std::move(machine.about);
+    plan_.devices = std::move(machine.devices);
+    plan_.links = std::move(machine.links);
     if (one_device) plan_.devices.resize(1), plan_.devices[0].budget = no_budget;
-    layouts_.emplace(
-        Layouts::Input{&model_, &plan_.devices, &schedule_, memory_input(), plan_.micro_batches, plan_.accumulate});
+    times_ = LayerTimes(model_, *shapes_, costs_, plan_.devices);
+    layouts_.emplace(Layouts::Input{&model_, &plan_.devices, &plan_.links, &times_, &schedule_, memory_input(),
+                                    plan_.micro_batches, plan_.accumulate});
     const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
     try {
       finish(one_device ? whole() : place(configured_recompute(false)));
@@ -97,6 +101,8 @@ class Planner {
     in.shapes = shapes_;
     in.costs = &costs_;
     in.devices = &plan_.devices;
+    in.links = &plan_.links;
+    in.times = &times_;
     in.micro_batches = plan_.micro_batches;
     in.recompute = std::move(recompute);
     in.pins = plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices)
@@ -148,11 +154,20 @@ class Planner {
   Plan plan_;
   const Shapes* shapes_ = nullptr;
   std::vector<sy_cost> costs_;
+  LayerTimes times_;
   ChosenSchedule schedule_;
   std::optional<Layouts> layouts_;
 };
 
 }  // namespace
+
+Basis Plan::basis() const {
+  Basis least = Basis::measured;
+  for (const Stage& s : stages) least = std::min(least, devices[s.device].basis);
+  for (const Edge& e : edges)
+    if (e.capacity > 0) least = std::min(least, links.between(stages[e.from].device, stages[e.to].device).basis);
+  return least;
+}
 
 std::vector<RowRange> micro_batch_rows(const Config& config) {
   const int64_t batch = config.train ? config.train->batch : config.schedule.micro_batches;
@@ -171,11 +186,11 @@ std::vector<RowRange> micro_batch_rows(const Config& config) {
 }
 
 Plan make_plan(const Config& config, Registry& registry, Model& model) {
-  return Planner(config, registry, model).run(resolve_devices(config, registry), false);
+  return Planner(config, registry, model).run(resolve_machine(config, registry), false);
 }
 
 Plan make_single_device_plan(const Config& config, Registry& registry, Model& model) {
-  return Planner(config, registry, model).run(resolve_devices(config, registry), true);
+  return Planner(config, registry, model).run(resolve_machine(config, registry), true);
 }
 
 }  // namespace switchyard

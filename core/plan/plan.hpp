@@ -47,7 +47,7 @@ struct Edge {
   double seconds = 0;  // that one tensor travels; 0 within a device
 };
 
-/// Seconds of one micro-batch on one stage.
+/// Seconds of one micro-batch in one layer or one stage.
 struct StageTimes {
   double forward = 0, input = 0, weight = 0;
 };
@@ -102,7 +102,9 @@ struct Layout {
 };
 
 struct Plan : Layout {
+  std::string machine, about;  // of devices.machine; empty: the plan is for this one
   std::vector<PlanDevice> devices;
+  Links links;  // between devices
   std::vector<LayerCost> layer_costs;
   std::string policy, schedule, why;
   std::vector<std::string> warnings, notes;
@@ -111,6 +113,8 @@ struct Plan : Layout {
   int64_t batch = 0;                     // samples of one optimizer step
   std::vector<RowRange> rows;            // of each micro-batch of one pass, within the pass
   std::vector<std::string> state_names;  // of the optimizer
+  /// What its times rest on: the least known figure of the devices with layers and of the links between them.
+  Basis basis() const;
   int64_t largest_micro_batch() const { return rows.empty() ? 0 : rows[0].count; }
 };
 

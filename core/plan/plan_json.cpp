@@ -15,14 +15,6 @@ const char* kind_letter(uint32_t kind) {
   return kind < 6 ? letters[kind] : letters[0];
 }
 
-const char* path_of(const Plan& plan, const Edge& e) {
-  if (e.capacity == 0) return "none";
-  const int from = plan.devices[plan.stages[e.from].device].device.type,
-            to = plan.devices[plan.stages[e.to].device].device.type;
-  if (from != to) return "host";
-  return from == SY_DEVICE_CUDA ? "peer" : "memory";
-}
-
 Json memory_json(const DeviceMemory& m) {
   return {{"weights", m.weights},         {"masters", m.masters},     {"gradients", m.gradients}, {"states", m.states},
           {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()}};
@@ -38,7 +30,8 @@ int64_t parameters_on(const Plan& plan, const Model& model, int d) {
 
 Json device_json(const Plan& plan, const Model& model, int d) {
   const PlanDevice& device = plan.devices[d];
-  Json json = {{"index", d}, {"name", device.name}, {"replica", 0}, {"shard", 0}, {"threads", device.threads}};
+  Json json = {{"index", d}, {"name", device.name},       {"replica", 0},
+               {"shard", 0}, {"threads", device.threads}, {"node", plan.links.seat(d).host}};
   if (!device.maker_name.empty()) json["maker_name"] = device.maker_name;
   if (!device.bus_id.empty()) json["bus_id"] = device.bus_id;
   if (device.budget != no_budget) json["budget"] = device.budget;
@@ -90,7 +83,7 @@ Json edge_json(const Plan& plan, const Model& model, const Edge& e) {
   json["to"] = e.to;
   json["bytes"] = e.bytes;
   json["capacity"] = e.capacity;
-  json["path"] = path_of(plan, e);
+  json["path"] = plan.links.between(plan.stages[e.from].device, plan.stages[e.to].device).path;
   if (e.capacity > 0) json["travel_s"] = e.seconds;
   return json;
 }
@@ -139,6 +132,7 @@ std::string plan_json(const Plan& plan, const Model& model) {
                {"batch", plan.batch},
                {"micro_batches", micro_batches_json(plan)},
                {"optimizer_states", plan.state_names}};
+  if (!plan.machine.empty()) json["machine"] = {{"name", plan.machine}, {"about", plan.about}};
   for (const char* list : {"devices", "stages", "layers", "edges"}) json[list] = Json::array();
   for (std::size_t d = 0; d < plan.devices.size(); ++d)
     json["devices"].push_back(device_json(plan, model, static_cast<int>(d)));
@@ -146,7 +140,8 @@ std::string plan_json(const Plan& plan, const Model& model) {
   for (const Layer& layer : model.layers()) json["layers"].push_back(layer_json(plan, layer));
   for (const Edge& e : plan.edges) json["edges"].push_back(edge_json(plan, model, e));
   json["transfers"] = transfers_json(plan);
-  json["prediction"] = {{"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}};
+  json["prediction"] = {
+      {"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}, {"basis", basis_name(plan.basis())}};
   json["warnings"] = plan.warnings;
   json["notes"] = plan.notes;
   return one_line_each(json);

@@ -67,20 +67,28 @@ std::string device_table(const Plan& plan, const Model& model) {
   return table.text();
 }
 
+/// Edges on which something travels.
+template <class Visit>
+void for_travelling(const Plan& plan, const Visit& visit) {
+  for (const Edge& e : plan.edges)
+    if (e.capacity > 0) visit(e, plan.links.between(plan.stages[e.from].device, plan.stages[e.to].device));
+}
+
 /// How tensors get from one device to another.
 std::string path_text(const Plan& plan) {
-  bool cuda_pair = false, mixed = false;
-  for (const Edge& e : plan.edges) {
-    if (e.capacity == 0) continue;
-    const int from = plan.devices[plan.stages[e.from].device].device.type,
-              to = plan.devices[plan.stages[e.to].device].device.type;
-    cuda_pair = cuda_pair || (from == SY_DEVICE_CUDA && to == SY_DEVICE_CUDA);
-    mixed = mixed || from != to;
+  const std::pair<const char*, std::string> names[] = {
+      {"memory", "copied in memory"},
+      {"peer",
+       plan.machine.empty() ? "peer to peer where the driver allows it, else through the host" : "peer to peer"},
+      {"host", "through pinned host memory"},
+      {"network", "over the network"}};
+  std::string text;
+  for (const auto& [path, name] : names) {
+    int n = 0;
+    for_travelling(plan, [&](const Edge&, const Link& link) { n += path == std::string(link.path); });
+    if (n > 0) text += (text.empty() ? "" : "; ") + name;
   }
-  if (cuda_pair)
-    return mixed ? "between GPUs peer to peer where the driver allows it, else through the host"
-                 : "peer to peer where the driver allows it, else through the host";
-  return mixed ? "through pinned host memory" : "copied in memory";
+  return text;
 }
 
 std::string edges_text(const Plan& plan) {
@@ -103,19 +111,73 @@ std::string bubble_text(const Plan& plan) {
          std::to_string(plan.stages.size()) + " stages and " + micro_batches(plan.micro_batches) + "\n";
 }
 
+std::string rate_text(double per_second, const char* unit) { return count_text(per_second) + unit; }
+
+/// "66.9 to 435 TFLOP/s": of the devices with layers that `basis` speaks of; empty: there is none.
+std::string speeds_text(const Plan& plan, Basis basis) {
+  double least = 0, most = 0;
+  for (const Stage& s : plan.stages) {
+    const PlanDevice& d = plan.devices[s.device];
+    if (d.basis != basis) continue;
+    least = least > 0 ? std::min(least, d.flops) : d.flops;
+    most = std::max(most, d.flops);
+  }
+  if (most <= 0) return "";
+  return (least < most ? count_text(least) + " to " : "") + rate_text(most, "FLOP/s a device");
+}
+
+/// "peer 374 GB/s, network 50 GB/s": the slowest described links that something travels on.
+std::string rates_text(const Plan& plan) {
+  std::string text;
+  for (const char* path : {"memory", "peer", "host", "network"}) {
+    double slowest = 0;
+    for_travelling(plan, [&](const Edge&, const Link& link) {
+      if (link.basis != Basis::described || path != std::string(link.path)) return;
+      slowest = slowest > 0 ? std::min(slowest, link.bytes_per_s) : link.bytes_per_s;
+    });
+    if (slowest > 0) text += (text.empty() ? "" : ", ") + std::string(path) + " " + rate_text(slowest, "B/s");
+  }
+  return text;
+}
+
+/// What the times rest on: what is described first, then what is assumed.
+std::string basis_text(const Plan& plan) {
+  bool device_assumed = false, link_assumed = false, travels = false;
+  for (const Stage& s : plan.stages) device_assumed = device_assumed || plan.devices[s.device].basis == Basis::assumed;
+  for_travelling(plan, [&](const Edge&, const Link& link) {
+    travels = true;
+    link_assumed = link_assumed || link.basis == Basis::assumed;
+  });
+  std::string text;
+  if (const std::string speeds = speeds_text(plan, Basis::described); !speeds.empty()) {
+    const std::string rates = rates_text(plan);
+    text += ", at " + speeds + (rates.empty() ? "" : "; " + rates);
+  }
+  if (!travels) link_assumed = device_assumed;
+  if (device_assumed || link_assumed) text += ", assuming ";
+  if (device_assumed) text += "50 GFLOP/s for each device";
+  if (link_assumed) text += std::string(device_assumed ? " and " : "") + "10 GB/s between them";
+  return text;
+}
+
+std::string machine_text(const Plan& plan) {
+  if (plan.machine.empty()) return "";
+  int hosts = 0;
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    hosts = std::max(hosts, plan.links.seat(static_cast<int>(d)).host + 1);
+  return "machine " + plan.machine + (plan.about.empty() ? "" : ": " + plan.about) + "; " + plural(hosts, "host") +
+         ", none of it is here\n";
+}
+
 std::string step_text(const Plan& plan) {
-  const bool assumed =
-      std::any_of(plan.devices.begin(), plan.devices.end(), [](const PlanDevice& d) { return d.flops <= 0; });
-  std::string text = "step    " + seconds_text(plan.prediction.step_s) + " predicted";
-  if (assumed) text += ", assuming 50 GFLOP/s for each device and 10 GB/s between them";
-  return text + "\n";
+  return "step    " + seconds_text(plan.prediction.step_s) + " predicted" + basis_text(plan) + "\n";
 }
 
 }  // namespace
 
 std::string plan_text(const Plan& plan, const Model& model) {
-  std::string text =
-      header(plan, model) + device_table(plan, model) + edges_text(plan) + step_text(plan) + bubble_text(plan);
+  std::string text = header(plan, model) + machine_text(plan) + device_table(plan, model) + edges_text(plan) +
+                     step_text(plan) + bubble_text(plan);
   if (!plan.why.empty()) text += "why: " + plan.why + "\n";
   for (const std::string& w : plan.warnings) text += "warning: " + w + "\n";
   for (const std::string& n : plan.notes) text += "note: " + n + "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "config/size.hpp"
 #include "plan/layer_list.hpp"
@@ -23,11 +24,9 @@ std::string times(double factor) {
 }
 
 int devices_in_use(const Plan& plan) {
-  int n = 0;
-  for (std::size_t d = 0; d < plan.devices.size(); ++d)
-    n += std::any_of(plan.stages.begin(), plan.stages.end(),
-                     [&](const Stage& s) { return s.device == static_cast<int>(d); });
-  return n;
+  std::set<int> used;
+  for (const Stage& s : plan.stages) used.insert(s.device);
+  return static_cast<int>(used.size());
 }
 
 void warn_of_few_micro_batches(Plan& plan) {
@@ -61,24 +60,35 @@ void warn_of_returns(Plan& plan) {
 }
 
 void warn_of_idle_devices(Plan& plan) {
-  for (std::size_t d = 0; d < plan.devices.size(); ++d)
-    if (std::none_of(plan.stages.begin(), plan.stages.end(),
-                     [&](const Stage& s) { return s.device == static_cast<int>(d); }))
-      plan.warnings.push_back(plan.devices[d].name +
-                              " has no layer; take it out of devices.use, or place more layers on it");
+  std::vector<bool> used(plan.devices.size(), false);
+  for (const Stage& s : plan.stages) used[s.device] = true;
+  const auto idle = std::count(used.begin(), used.end(), false);
+  std::string names;
+  int named = 0;
+  for (std::size_t d = 0; d < used.size() && named < 3; ++d)
+    if (!used[d]) names += (named++ > 0 ? ", " : "") + plan.devices[d].name;
+  if (idle == 1)
+    plan.warnings.push_back(names + " has no layer; take it out of devices.use, or place more layers on it");
+  if (idle > 1)
+    plan.warnings.push_back(std::to_string(idle) + " of " + std::to_string(used.size()) + " devices have no layer (" +
+                            names + (idle > named ? ", ..." : "") +
+                            "); take them out of devices.use, or place more layers on them");
 }
 
-/// Only where the devices' speeds are known; the first of several is enough.
+/// Only where speeds are known; the first of several is enough.
 void warn_of_slow_edges(Plan& plan, const Model& model) {
   for (const Edge& e : plan.edges) {
-    const Stage& to = plan.stages[e.to];
-    if (e.backward || e.capacity == 0 || plan.devices[to.device].flops <= 0) continue;
+    const Stage &from = plan.stages[e.from], &to = plan.stages[e.to];
+    if (e.backward || e.capacity == 0) continue;
+    const Link link = plan.links.between(from.device, to.device);
+    if (link.basis == Basis::assumed || plan.devices[to.device].basis == Basis::assumed) continue;
     const double computes = plan.times[e.to].forward;
     if (e.seconds <= computes) continue;
     plan.warnings.push_back("the edge from stage " + std::to_string(e.from) + " to stage " + std::to_string(e.to) +
-                            " takes " + seconds_text(e.seconds) + ", longer than stage " + std::to_string(e.to) +
-                            " computes (" + seconds_text(computes) + "); with " + layer_list(model, to.first, to.last) +
-                            " on " + plan.devices[plan.stages[e.from].device].name + " it is gone");
+                            " (" + link.path + ") takes " + seconds_text(e.seconds) + ", longer than stage " +
+                            std::to_string(e.to) + " computes (" + seconds_text(computes) + "); with " +
+                            layer_list(model, to.first, to.last) + " on " + plan.devices[from.device].name +
+                            " it is gone");
     return;
   }
 }

@@ -28,12 +28,12 @@ fs::path own_folder() {
   return folder;
 }
 
-/// plugins/ at the top of the Meson build tree that `folder` lies in; empty when it lies in none.
-fs::path built_plugins(fs::path folder) {
+/// The top of the Meson build tree that `folder` lies in; empty when it lies in none.
+fs::path build_tree(fs::path folder) {
   constexpr int levels = 4;
   std::error_code failed;
   for (int i = 0; i < levels && folder.has_relative_path(); ++i, folder = folder.parent_path())
-    if (fs::is_directory(folder / "meson-private", failed)) return folder / "plugins";
+    if (fs::is_directory(folder / "meson-private", failed)) return folder;
   return {};
 }
 
@@ -68,9 +68,20 @@ std::vector<SearchFolder> search_folders(const std::vector<std::string>& paths) 
   for (const std::string& p : environment_paths()) add(folders, p, true);
   const fs::path own = own_folder();
   if (!own.empty()) {
-    add(folders, built_plugins(own), false);
+    const fs::path tree = build_tree(own);
+    if (!tree.empty()) add(folders, tree / "plugins", false);
     add(folders, own / "switchyard", false);
   }
+  return folders;
+}
+
+std::vector<std::string> own_folders(const std::string& built, const std::string& installed) {
+  const fs::path own = own_folder(), tree = build_tree(own);
+  std::vector<std::string> folders;
+  std::error_code failed;
+  for (const fs::path& folder :
+       {tree.empty() ? fs::path() : tree / built, own.empty() ? fs::path() : own / "switchyard" / installed})
+    if (fs::is_directory(folder, failed)) folders.push_back(folder);
   return folders;
 }
 

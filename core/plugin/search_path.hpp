@@ -16,6 +16,10 @@ struct SearchFolder {
 /// tree that this library lies in, switchyard/ beside this library. Each folder once. [any]
 std::vector<SearchFolder> search_folders(const std::vector<std::string>& paths);
 
+/// Where files that come with the program lie: `built` below the top of the Meson build tree that this library lies in,
+/// switchyard/`installed` beside this library. Those that exist. [any]
+std::vector<std::string> own_folders(const std::string& built, const std::string& installed);
+
 /// Absolute paths of the *.so files in a folder, sorted; none when it cannot be read.
 std::vector<std::string> libraries_in(const std::string& folder);
 

@@ -33,7 +33,7 @@ typedef struct sy_place_device {
   int32_t node;              /* host */
   sy_device device;
   uint64_t budget;           /* bytes; UINT64_MAX: none was given */
-  double flops;              /* per second in the run's type; equal on all when unknown */
+  double flops;              /* per second in the run's type; 0: unknown */
   const char *name;          /* "cpu:0" */
 } sy_place_device;
 
@@ -62,14 +62,18 @@ typedef struct sy_place {
   uint32_t reserved;
   const sy_place_layer *const *layers;
   const sy_place_device *const *devices;
-  const double *bytes_per_s; /* n_devices x n_devices, row = from */
-  const double *latency_s;
   void *self;
   /* The core's own judgement of a candidate under the configured schedule. An infeasible one is SY_OK with misfit_layer
    * set; SY_E_ARGUMENT: not a placement at all. */
   sy_rc (*evaluate)(void *self, const sy_candidate *, sy_evaluation *out, sy_error **err);
   /* Sets hit[layer] = 1 for every layer that a pattern, a name, or a group's name means; SY_E_CONFIG: none. */
   sy_rc (*match)(void *self, const char *pattern, uint8_t *hit, sy_error **err);
+  /* How fast tensors get from one device to another: t = latency_s + bytes / bytes_per_s. SY_E_ARGUMENT: no such device. */
+  sy_rc (*link)(void *self, int32_t from, int32_t to, double *bytes_per_s, double *latency_s, sy_error **err);
+  /* Seconds of one (largest) micro-batch of a layer on a device: measured where that is known, else from its cost and the
+   * device's speed. SY_E_ARGUMENT: no such layer or device. */
+  sy_rc (*seconds)(void *self, uint32_t layer, int32_t device, double *forward, double *input, double *weight,
+                   sy_error **err);
 } sy_place;
 
 /* The answer: arrays of n_layers entries each, owned by the core. */

@@ -208,6 +208,30 @@ TEST_CASE("devices") {
   CHECK_HOLDS(wrong("[devices]\nmemory = ['1GiB', '2G']\n"), "/conf/t.toml:2:19: devices.memory: \"2G\"");
 }
 
+TEST_CASE("devices.machine: a name, a path, or a table with other counts") {
+  const auto machine = [](const std::string& value) {
+    return *parse("[devices]\nmachine = " + value + "\n").devices.machine;
+  };
+  CHECK_FALSE(parse("").devices.machine);
+  CHECK(machine("'h200'").name.text == "h200");
+  CHECK(machine("'h200'").file.text == "");
+  CHECK(machine("'h200'").place.prefix() == "/conf/t.toml:2:11: ");
+  CHECK(machine("'m.toml'").file.text == "/conf/m.toml");
+  CHECK(machine("'/x/m'").file.text == "/x/m");
+  CHECK(machine("{ file = 'm', hosts = 3 }").file.text == "/conf/m");
+  CHECK(machine("{ file = 'm', hosts = 3 }").hosts == 3);
+  CHECK(machine("{ name = 'h200', devices = 4 }").devices == 4);
+  CHECK_FALSE(machine("{ name = 'h200', devices = 4 }").hosts);
+  CHECK_HOLDS(wrong("[devices]\nmachine = 3\n"),
+              "/conf/t.toml:2:11: devices.machine: wanted a name such as \"h100-sxm\"");
+  CHECK_HOLDS(wrong("[devices.machine]\nhosts = 3\n"), "devices.machine: wanted a name or a file");
+  CHECK_HOLDS(wrong("[devices]\nmachine = { name = 'x', file = 'y' }\n"), "both a name and a file");
+  CHECK_HOLDS(wrong("[devices]\nmachine = { name = 'x', host = 2 }\n"),
+              "devices.machine.host: unknown key; did you mean 'hosts'?");
+  const Config c = parse("[devices]\nmachine = 'm.toml'\n");
+  CHECK(parse_config(print_config(c), "/elsewhere/t.toml").devices.machine->file.text == "/conf/m.toml");
+}
+
 TEST_CASE("placement: options of policies stand in sub-tables, explicit ones are rules") {
   Config c = parse(
       "[placement]\npolicy = 'contiguous'\n[placement.contiguous]\ncuts = ['h.1']\n[placement.round_robin]\ndeal = "

@@ -15,7 +15,8 @@ namespace {
 
 const char* base =
     "[model]\ninput = { shape = [3] }\nweights = { file = 'w' }\n[[layer]]\ntype = 'linear'\nname = 'a'\n"
-    "[train]\n[data]\ntable = 't.csv'\ntarget = 'y'\n[schedule.file]\npath = 's.json'\n";
+    "[train]\n[data]\ntable = 't.csv'\ntarget = 'y'\n[schedule.file]\npath = 's.json'\n"
+    "[devices.machine]\nname = 'm'\n";
 
 std::string path_of(const TableSpec& table, const OptionSpec& option) {
   if (table.name.empty()) return option.key;

@@ -61,7 +61,11 @@ TEST_CASE("a device without layers is named") {
   const Plan plan = make(deep(2) + on(3) + training + "[placement.explicit]\n\"*\" = \"cpu:0\"\n\"loss\" = \"cpu:2\"\n",
                          {"placement.policy=explicit"})
                         .plan;
-  CHECK(contains(joined(plan.warnings), "cpu:1 has no layer"));
+  CHECK(contains(joined(plan.warnings), "cpu:1 has no layer; take it out of devices.use"));
+  const Plan many =
+      make(deep(2) + on(9) + training + "[placement.explicit]\n\"*\" = \"cpu:3\"\n", {"placement.policy=explicit"})
+          .plan;
+  CHECK(contains(joined(many.warnings), "8 of 9 devices have no layer (cpu:0, cpu:1, cpu:2, ...); take them out"));
 }
 
 TEST_CASE("it says whether one device would do, and what the split costs") {
@@ -73,16 +77,6 @@ TEST_CASE("it says whether one device would do, and what the split costs") {
   const Plan split = make(text, with(contiguous, {"devices.memory=" + std::to_string(need)})).plan;
   CHECK(contains(joined(split.notes), "it does not fit on cpu:0 alone"));
   CHECK(make(deep(4) + on(1) + training, contiguous).plan.notes.empty());
-}
-
-TEST_CASE("an edge that takes longer than the stage it feeds is named with the merge that removes it") {
-  Planned p = make(deep(2) + on(2) + training + "[placement.contiguous]\ncuts = [\"loss\"]\n", contiguous);
-  CHECK_FALSE(contains(joined(p.plan.warnings), "the edge"));  // speeds are assumed: nothing to warn of
-  for (PlanDevice& d : p.plan.devices) d.flops = 1e12;
-  add_remarks(p.plan, *p.model, [&] { return p.plan; });
-  CHECK(
-      contains(joined(p.plan.warnings), "the edge from stage 0 to stage 1 takes 10 us, longer than stage 1 computes"));
-  CHECK(contains(joined(p.plan.warnings), "with loss on cpu:0 it is gone"));
 }
 
 TEST_CASE("over a budget: layer, device, missing bytes, largest item, remedy") {
