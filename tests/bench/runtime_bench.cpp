@@ -86,7 +86,7 @@ void overhead(int rounds) {
   BatchSpec spec;
   spec.input_shape = {128}, spec.input_dtype = dtype::i64;
   bench::Direct direct(config, registry(), Model::create(config, registry(), spec, 16),
-                       resolve_devices(config, registry())[0]);
+                       resolve_machine(config, registry()).devices[0]);
   const Batch batch = tokens(16);
   const auto [ours, theirs] = paired(
       rounds, [&](int r) { pipe->step(batch, static_cast<uint64_t>(r), 1e-3); }, [&](int r) { direct.step(batch, r); });
