@@ -3,6 +3,8 @@
 
 #include "api/call.hpp"
 #include "api/handle.hpp"
+#include "plan/choose.hpp"
+#include "train/batch_spec.hpp"
 
 using namespace switchyard;
 using namespace switchyard::api;
@@ -31,6 +33,20 @@ sy_rc sy_plan_json(sy_plan* plan, char** give_json, sy_error** err) {
   return guard(err, [&] {
     Session& session = *alive(plan).session;
     give_text(need(give_json, "give_json"), session.plan_json());
+  });
+}
+
+sy_rc sy_plan_sweep(sy_runtime* runtime, char** give_text_, char** give_json, char** give_svg, sy_error** err) {
+  return guard(err, [&] {
+    const RuntimeState& state = *alive(runtime).state;
+    const Config& config = state.configured().config;
+    const ModelAndData opened = open_model(config, *state.registry, false);
+    const PlanMachine machine = resolve_machine(config, *state.registry);
+    const std::vector<Trial> trials = try_all(config, *state.registry, *opened.model, machine,
+                                              all_choices(config, *state.registry, machine.devices.size()));
+    if (give_text_) give_text(give_text_, trials_text(trials));
+    if (give_json) give_text(give_json, trials_json(trials));
+    if (give_svg) give_text(give_svg, trials_svg(trials, config.file));
   });
 }
 

@@ -36,6 +36,8 @@ int generate(const GenerateArguments& arguments);
 struct PlanArguments {
   Subject subject;
   std::string json;  // file; "-": stdout; "": none
+  std::string svg;   // file, of a sweep
+  bool sweep = false;
 };
 int plan(const PlanArguments& arguments);
 

@@ -10,25 +10,44 @@ namespace cli {
 
 namespace {
 
-void write_file(const std::string& path, const std::string& text) {
+void write_file(const std::string& option, const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
   if (!file)
-    throw Failure{wrong_input, "--json: '" + path + "' cannot be written; name a file in a folder that exists"};
+    throw Failure{wrong_input, option + ": '" + path + "' cannot be written; name a file in a folder that exists"};
+}
+
+/// Text that the API gave, freed by itself.
+struct Given {
+  char* text = nullptr;
+  ~Given() { sy_free(text); }
+};
+
+int sweep(const PlanArguments& arguments, sy_runtime* runtime) {
+  Given table, json, svg;
+  call([&](sy_error** err) { return sy_plan_sweep(runtime, &table.text, &json.text, &svg.text, err); });
+  if (!arguments.svg.empty()) write_file("--svg", arguments.svg, svg.text);
+  if (arguments.json == "-") return std::cout << json.text << "\n", done;
+  if (!arguments.json.empty()) write_file("--json", arguments.json, json.text);
+  std::cout << table.text;
+  return done;
 }
 
 }  // namespace
 
 int plan(const PlanArguments& arguments) {
+  if (!arguments.svg.empty() && !arguments.sweep)
+    throw Failure{wrong_input, "--svg draws what --sweep compares; give both"};
   const Runtime runtime = open_runtime(arguments.subject.path, arguments.subject.sets);
+  if (arguments.sweep) return sweep(arguments, runtime.get());
   sy_plan* raw = nullptr;
   call([&](sy_error** err) { return sy_plan_make(runtime.get(), &raw, err); });
   const Plan plan(raw);
   if (!arguments.json.empty()) {
     const std::string json = text_of([&](char** give, sy_error** err) { return sy_plan_json(plan.get(), give, err); });
     if (arguments.json == "-") return std::cout << json, done;
-    write_file(arguments.json, json);
+    write_file("--json", arguments.json, json);
   }
   std::cout << text_of([&](char** give, sy_error** err) { return sy_plan_text(plan.get(), give, err); });
   return done;

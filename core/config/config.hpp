@@ -106,6 +106,7 @@ struct PlacementConfig {
 struct ScheduleConfig {
   PluginChoice type;
   std::int64_t micro_batches = 1;
+  bool micro_batches_given = false;
   Place micro_batches_place;
   std::optional<Placed> file;  // for type = "file"
 };
@@ -135,6 +136,7 @@ struct LrScheduleConfig {
 
 struct RecomputeConfig {
   enum class Mode { none, all, patterns, automatic } mode = Mode::none;
+  bool given = false;
   std::vector<Pattern> patterns;
   Place place;
 };

@@ -106,6 +106,7 @@ Value read_schedule(Reading& reading, const Value& table) {
   schedule.type.name = options.str("type");
   schedule.type.place = options.place("type");
   schedule.micro_batches = options.i64("micro_batches");
+  schedule.micro_batches_given = options.given("micro_batches");
   schedule.micro_batches_place = options.place("micro_batches");
   Value shown = options.table();
   if (Value* file = shown.find("file")) read_schedule_file(reading, *file);

@@ -84,6 +84,7 @@ Value read_train(Reading& reading, const Value& table) {
   train.eval_windows = options.i64("eval_windows");
   train.deterministic = options.boolean("deterministic");
   read_recompute(reading, options.value("recompute"));
+  train.recompute.given = options.given("recompute");
   Value shown = options.table();
   read_optimizer(reading, *shown.find("optimizer"));
   read_lr_schedule(reading, *shown.find("lr_schedule"));

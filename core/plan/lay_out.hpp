@@ -29,6 +29,8 @@ class Layouts {
   Layout of(const Placement& placement) const;
   /// Seconds of one micro-batch in one layer.
   StageTimes layer_times(int layer, int device, bool recompute) const;
+  /// Weights, gradients and states of each layer, as if it had a device to itself.
+  const std::vector<DeviceMemory>& fixed() const { return fixed_; }
 
  private:
   std::vector<StageTimes> times(const Layout& layout) const;
@@ -40,7 +42,7 @@ class Layouts {
   const sy_cost& cost(int layer) const { return (*in_.memory.costs)[layer]; }
 
   Input in_;
-  std::vector<DeviceMemory> fixed_;  // of each layer, as if it had a device to itself
+  std::vector<DeviceMemory> fixed_;
 };
 
 /// Neighbouring layers of one stage.

@@ -1,8 +1,11 @@
 #include "plan/layer_list.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <vector>
+
+#include "config/size.hpp"
 
 namespace switchyard {
 
@@ -85,6 +88,10 @@ std::string layers_of_device(const Plan& plan, const Model& model, int device) {
       for (std::string& name : range_names(model, s.first, s.last)) names.push_back(std::move(name));
   return joined(names);
 }
+
+std::string size_text(uint64_t bytes) { return print_size(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX))); }
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 std::string seconds_text(double s) {
   const double value = s < 1e-3 ? s * 1e6 : s < 1 ? s * 1e3 : s;

@@ -1,6 +1,7 @@
 // Layers, stages and times as a person reads them: "embed, h.0 .. h.2, head".
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "plan/plan.hpp"
@@ -14,6 +15,10 @@ std::string layers_of_device(const Plan& plan, const Model& model, int device);
 
 /// "184 ms", "2.6 s"
 std::string seconds_text(double s);
+/// "22 GiB"
+std::string size_text(uint64_t bytes);
+/// 0.123: "12 %"
+std::string percent(double share);
 
 /// The stages whose device an earlier, not neighbouring stage was on already: activations come back to it.
 int returns_to(const Plan& plan, int device);

@@ -101,6 +101,27 @@ struct Layout {
   int device_of_layer(int layer) const { return stages[stage_of_layer[layer]].device; }
 };
 
+/// One way to lay out a configuration: what "auto" may choose.
+struct Combination {
+  std::string policy, schedule;
+  int64_t micro_batches = 1;
+  RecomputeConfig recompute;
+};
+
+/// What came of one combination.
+struct Trial {
+  Combination what;
+  bool fits = false;
+  double step_s = 0;   // 0: it could not be simulated
+  double idle = 0;     // share of the step, mean of the devices with layers
+  int fullest = 0;     // the device with the largest share of its budget, without budgets with the largest peak
+  std::string device;  // its name
+  uint64_t peak = 0;   // bytes on it
+  uint64_t budget = no_budget;
+  uint64_t missing = 0;  // bytes, where it does not fit
+  std::string why_not;   // "" where it fits
+};
+
 struct Plan : Layout {
   std::string machine, about;  // of devices.machine; empty: the plan is for this one
   std::vector<PlanDevice> devices;
@@ -108,6 +129,7 @@ struct Plan : Layout {
   std::vector<LayerCost> layer_costs;
   std::string policy, schedule, why;
   std::vector<std::string> warnings, notes;
+  std::vector<Trial> tried;  // where "auto" chose: all, this one first
   int micro_batches = 1;
   int accumulate = 1;
   int64_t batch = 0;                     // samples of one optimizer step

@@ -1,6 +1,7 @@
 // The plan as data for other programs; README.md describes every key.
 #include <nlohmann/json.hpp>
 
+#include "plan/choose.hpp"
 #include "plan/layer_list.hpp"
 #include "plan/plan.hpp"
 
@@ -144,6 +145,7 @@ std::string plan_json(const Plan& plan, const Model& model) {
       {"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}, {"basis", basis_name(plan.basis())}};
   json["warnings"] = plan.warnings;
   json["notes"] = plan.notes;
+  if (!plan.tried.empty()) json["tried"] = Json::parse(trials_json(plan.tried));
   return one_line_each(json);
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "config/size.hpp"
 #include "plan/layer_list.hpp"
 #include "plan/plan.hpp"
 #include "report/progress.hpp"
@@ -13,15 +12,11 @@ namespace switchyard {
 
 namespace {
 
-std::string bytes(uint64_t n) {
-  return n == 0 ? "-" : print_size(static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX)));
-}
+std::string bytes(uint64_t n) { return n == 0 ? "-" : size_text(n); }
 
 std::string plural(int64_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 std::string micro_batches(int n) { return std::to_string(n) + (n == 1 ? " micro-batch" : " micro-batches"); }
-
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 /// "4 micro-batches of 2 x 1024"; sizes that differ: "3 micro-batches of 2 to 3 x 16".
 std::string micro_batch_text(const Plan& plan, const Model& model) {

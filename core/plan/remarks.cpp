@@ -5,17 +5,12 @@
 #include <cstdio>
 #include <set>
 
-#include "config/size.hpp"
 #include "plan/layer_list.hpp"
 #include "plan/memory.hpp"
 
 namespace switchyard {
 
 namespace {
-
-std::string size_text(uint64_t bytes) { return print_size(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX))); }
-
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 std::string times(double factor) {
   char text[32];

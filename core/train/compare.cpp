@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "plan/choose.hpp"
 #include "plugin/chosen.hpp"
 #include "train/batch_spec.hpp"
 #include "train/lr_schedule.hpp"
@@ -42,9 +43,10 @@ class Comparer {
     lr_ = choose_optimizer(config, registry).lr;
     if (config.model.weights) weights_ = assign_weights(*opened.model, *config.model.weights);
     Plan plan = make_plan(config, registry, *opened.model);
+    const Config chosen = settled(config, plan);
     planned_ = build(std::move(opened.model), std::move(plan));
-    auto model = Model::create(config, registry, planned_.pipe->model().batch(), micro_batch_rows(config)[0].count);
-    Plan alone = make_single_device_plan(config, registry, *model);
+    auto model = Model::create(chosen, registry, planned_.pipe->model().batch(), micro_batch_rows(chosen)[0].count);
+    Plan alone = make_single_device_plan(chosen, registry, *model);
     one_ = build(std::move(model), std::move(alone));
     result_.devices = planned_.devices;
     result_.one_device = one_.devices;

@@ -40,6 +40,27 @@ class Plan(ProgramTest):
         for part in [' left of 20 KiB (', ' short)', 'largest item: ', 'what helps: ']:
             self.assertIn(part, error)
 
+    def test_auto_chooses_and_says_what_else_was_tried(self):
+        plan = self.succeeds('plan', 'tokens.toml', '--set', 'placement.policy=auto', '--set', 'schedule.type=auto', '--json', '-').json()
+        self.assertEqual([plan['policy'], plan['schedule'], plan['micro_batches']['count']],
+                         [plan['tried'][0][key] for key in ['policy', 'schedule', 'micro_batches']])
+        self.assertEqual(plan['prediction']['step_s'], min(t['step_s'] for t in plan['tried'] if t['fits']))
+        self.assertIn(f"is the fastest of {len(plan['tried'])} tried", plan['notes'][0])
+
+    def test_compare_and_train_take_what_auto_chose(self):
+        automatic = ['--set', 'placement.policy=auto', '--set', 'schedule.type=auto']
+        self.assertIn('equal', self.succeeds('compare', 'tokens.toml', *automatic).out)
+        self.succeeds('train', 'tokens.toml', '--set', 'train.steps=1', '--out', 'chosen', *automatic)
+
+    def test_sweep(self):
+        out = self.succeeds('plan', 'tokens.toml', '--sweep', '--svg', 'sweep.svg', '--json', 'sweep.json').out
+        trials = json.loads((self.folder / 'sweep.json').read_text())
+        self.assertTrue({'contiguous', 'round_robin', 'memory_balanced'} <= {t['policy'] for t in trials})
+        self.assertEqual({t['recompute'] for t in trials}, {'none', 'all'})
+        self.assertRegex(out.splitlines()[1], rf"^{trials[0]['policy']} +{trials[0]['schedule']} +{trials[0]['micro_batches']} ")
+        self.assertIn('</svg>', (self.folder / 'sweep.svg').read_text())
+        self.assertIn('--sweep', self.refused('plan', 'tokens.toml', '--svg', 'sweep.svg').errors[0])
+
     def test_more_stages_than_layers(self):
         error = self.refused('plan', 'tokens.toml', '--set', 'devices.use="cpu:{0..6}"', '--set', 'placement.contiguous.counts=[1,1,1,1,1,1,1]').errors[0]
         self.assertIn('7', error)

@@ -91,6 +91,9 @@ SY_EXPORT sy_rc sy_plan_make(sy_runtime *, sy_plan **give, sy_error **err);
 SY_EXPORT void sy_plan_free(sy_plan *take); /*                                                                   [ctl] */
 SY_EXPORT sy_rc sy_plan_text(sy_plan *, char **give_text, sy_error **err); /* for people                         [ctl] */
 SY_EXPORT sy_rc sy_plan_json(sy_plan *, char **give_json, sy_error **err); /* core/plan/README.md                [ctl] */
+/* Every policy x schedule x micro-batch count x recompute, planned and simulated, the best first: a table for people, JSON
+ * (core/plan/README.md), a picture (SVG). Each may be NULL.                                                     [ctl] */
+SY_EXPORT sy_rc sy_plan_sweep(sy_runtime *, char **give_text, char **give_json, char **give_svg, sy_error **err);
 /* Arrays: capacity in, count out. SY_E_RANGE: more than capacity; count is the needed number then. out may be NULL with
  * capacity 0.                                                                                                   [ctl] */
 SY_EXPORT sy_rc sy_plan_stage_of_layer(sy_plan *, int32_t *out, uint32_t capacity, uint32_t *count, sy_error **err);

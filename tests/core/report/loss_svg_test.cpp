@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../store/temp_folder.hpp"
+#include "report/svg.hpp"
 
 using namespace switchyard;
 using namespace switchyard::test;

@@ -1,0 +1,143 @@
+#include "plan/planner.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/dtype.hpp"
+#include "config/layer_names.hpp"
+
+namespace switchyard {
+
+namespace {
+
+/// Bytes of the tensors at a layer's border that bits of `kept` name.
+uint64_t kept_bytes(uint64_t kept, const std::vector<Port>& ports) {
+  uint64_t bytes = 0;
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    if (kept >> i & 1) bytes += byte_count(ports[i]);
+  return bytes;
+}
+
+}  // namespace
+
+Planner::Planner(const Config& config, Registry& registry, Model& model, PlanMachine machine)
+    : config_(config), registry_(registry), model_(model) {
+  plan_.machine = std::move(machine.name);
+  plan_.about = std::move(machine.about);
+  plan_.devices = std::move(machine.devices);
+  plan_.links = std::move(machine.links);
+  plan_.rows = micro_batch_rows(config);
+  plan_.micro_batches = static_cast<int>(plan_.rows.size());
+  plan_.accumulate = config.train ? static_cast<int>(config.train->accumulate) : 1;
+  plan_.batch = config.train ? config.train->batch : plan_.rows[0].count;
+  shapes_ = &model.shapes(SY_TRAIN, plan_.largest_micro_batch());
+  costs_ = model.costs(SY_TRAIN, plan_.largest_micro_batch());
+  if (config.train) plan_.state_names = choose_optimizer(config, registry).states;
+  schedule_ = choose_schedule(config, registry);
+  plan_.schedule = schedule_.api().id;
+  times_ = LayerTimes(model_, *shapes_, costs_, plan_.devices);
+  layouts_.emplace(Layouts::Input{&model_, &plan_.devices, &plan_.links, &times_, &schedule_, memory_input(),
+                                  plan_.micro_batches, plan_.accumulate});
+}
+
+Plan Planner::draft() {
+  const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
+  try {
+    Plan plan = drawn(place(configured_recompute(false)));
+    if (plan.misfit_layer < 0 || !automatic) return plan;
+  } catch (const Error& e) {
+    if (e.code() != SY_E_INFEASIBLE || !automatic) throw;
+  }
+  Plan plan = drawn(fewest_recomputed(place(configured_recompute(true))));
+  const auto count = std::count(plan.recompute.begin(), plan.recompute.end(), true);
+  plan.notes.push_back("recompute = \"auto\": " + std::to_string(count) + " of " +
+                       std::to_string(plan.recompute.size()) + " layers; without recomputing it does not fit");
+  return plan;
+}
+
+Plan Planner::whole_draft() { return drawn(whole()); }
+
+Layout Planner::on_one_device() const { return layouts_->of(whole()); }
+
+Plan Planner::drawn(const Placement& placement) const {
+  Plan plan = plan_;
+  static_cast<Layout&>(plan) = layouts_->of(placement);
+  plan.layer_costs = layer_costs(plan);
+  plan.why = placement.why;
+  return plan;
+}
+
+std::vector<LayerCost> Planner::layer_costs(const Layout& layout) const {
+  std::vector<LayerCost> all;
+  for (std::size_t l = 0; l < costs_.size(); ++l) {
+    const sy_cost& c = costs_[l];
+    const int layer = static_cast<int>(l);
+    all.push_back({c.flops_forward, c.flops_input, c.flops_weight,
+                   c.bytes_saved + kept_bytes(c.keep_in, shapes_->in[l]) + kept_bytes(c.keep_out, shapes_->out[l]),
+                   std::max(c.bytes_workspace, c.bytes_workspace_backward),
+                   layouts_->layer_times(layer, layout.device_of_layer(layer), layout.recompute[l])});
+  }
+  return all;
+}
+
+MemoryInput Planner::memory_input() const {
+  const int gradient_bytes = config_.precision.gradients == "bf16" ? 2 : 4;
+  return {&model_, shapes_, &costs_, static_cast<int>(plan_.state_names.size()), gradient_bytes};
+}
+
+std::vector<bool> Planner::configured_recompute(bool automatic_on) const {
+  std::vector<bool> on(model_.layers().size(), false);
+  if (!config_.train) return on;
+  const RecomputeConfig& r = config_.train->recompute;
+  using Mode = RecomputeConfig::Mode;
+  if (r.mode == Mode::all || (r.mode == Mode::automatic && automatic_on)) on.assign(on.size(), true);
+  if (r.mode == Mode::patterns) {
+    ErrorList errors;
+    on = match_any(config_.layers, r.patterns, "train.recompute", errors);
+    errors.raise();
+  }
+  for (const Layer& layer : model_.layers())
+    if (layer.is_loss()) on[layer.index] = false;  // its forward makes the gradients; there is nothing to save
+  return on;
+}
+
+/// Where the layers lie, recomputing only what the budgets ask for: those that cost most time are spared first.
+Placement Planner::fewest_recomputed(Placement p) const {
+  std::vector<int> order(p.recompute.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return costs_[a].flops_forward > costs_[b].flops_forward; });
+  if (layouts_->of(p).misfit_layer >= 0) return p;  // told by whoever finishes the plan
+  for (const int layer : order) {
+    if (!p.recompute[layer]) continue;
+    p.recompute[layer] = false;
+    p.recompute[layer] = layouts_->of(p).misfit_layer >= 0;
+  }
+  return p;
+}
+
+Placement Planner::whole() const {
+  return {std::vector<int>(model_.layers().size(), 0), {0}, configured_recompute(false), "one device"};
+}
+
+Placement Planner::place(std::vector<bool> recompute) {
+  const ChosenPolicy policy = choose_policy(config_, registry_);
+  plan_.policy = policy.api().id;
+  PlaceInput in;
+  in.config = &config_;
+  in.model = &model_;
+  in.shapes = shapes_;
+  in.costs = &costs_;
+  in.devices = &plan_.devices;
+  in.links = &plan_.links;
+  in.times = &times_;
+  in.micro_batches = plan_.micro_batches;
+  in.recompute = std::move(recompute);
+  in.pins =
+      plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices) : std::vector<int>(model_.layers().size(), -1);
+  in.fixed = layouts_->fixed();
+  in.lay_out = [this](const Placement& p) { return layouts_->of(p); };
+  return place_layers(policy, in);
+}
+
+}  // namespace switchyard
