@@ -36,8 +36,9 @@ Layout Layouts::of(const Placement& p) const {
     if (e.capacity > 0) e.seconds = in_.links->between(l.stages[e.from].device, l.stages[e.to].device).seconds(e.bytes);
   choose_capacities(l.train, l.stages, l.edges, in_.micro_batches);
   for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
-  l.memory = plan_memory(in_.memory, l.stages, l.stage_of_layer, l.stage_memory, l.train, l.edges);
-  l.prediction = predict(l);
+  const ProgramRun run = run_programs(l.train, l.stages, l.edges, l.times);
+  l.prediction = predict(run);
+  l.memory = plan_memory(in_.memory, l, run);
   find_misfit(l);
   return l;
 }
@@ -73,8 +74,7 @@ std::vector<bool> Layouts::splits(const std::vector<Stage>& stages) const {
   return all;
 }
 
-Prediction Layouts::predict(const Layout& layout) const {
-  const ProgramRun run = run_programs(layout.train, layout.stages, layout.edges, layout.times);
+Prediction Layouts::predict(const ProgramRun& run) const {
   Prediction p;
   p.step_s = run.seconds * in_.passes;
   for (const double busy : run.busy) p.idle.push_back(run.seconds > 0 ? 1 - busy / run.seconds : 0);
@@ -85,9 +85,9 @@ Prediction Layouts::predict(const Layout& layout) const {
 /// its layers need by themselves passes it.
 void Layouts::find_misfit(Layout& layout) const {
   for (const Stage& s : layout.stages) {
-    const uint64_t budget = (*in_.devices)[s.device].budget, peak = layout.memory[s.device].peak();
-    if (budget == no_budget || peak <= budget) continue;
-    layout.misfit_bytes = peak - budget;
+    const uint64_t budget = (*in_.devices)[s.device].budget, bound = layout.memory[s.device].bound;
+    if (budget == no_budget || bound <= budget) continue;
+    layout.misfit_bytes = bound - budget;
     layout.misfit_layer = first_over(layout, s.device);
     return;
   }
@@ -107,7 +107,7 @@ int Layouts::first_over(const Layout& layout, int device) const {
       weight_sum += fixed_[l].fixed();
       sum += activation_share(l);
       const double share = activation_sum > 0 ? sum / activation_sum : 1;
-      if (static_cast<double>(weight_sum) + share * static_cast<double>(m.activations + m.in_flight) > budget) return l;
+      if (static_cast<double>(weight_sum) + share * static_cast<double>(m.bound - m.fixed()) > budget) return l;
     }
   return last;
 }

@@ -35,7 +35,7 @@ class Layouts {
  private:
   std::vector<StageTimes> times(const Layout& layout) const;
   std::vector<bool> splits(const std::vector<Stage>& stages) const;
-  Prediction predict(const Layout& layout) const;
+  Prediction predict(const ProgramRun& run) const;
   void find_misfit(Layout& layout) const;
   int first_over(const Layout& layout, int device) const;
   double activation_share(int layer) const;

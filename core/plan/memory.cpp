@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/dtype.hpp"
+#include "plan/moments.hpp"
 
 namespace switchyard {
 
@@ -279,36 +280,23 @@ std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<
   return all;
 }
 
-namespace {
-
-/// Saved, live and workspace bytes of a device at the worst moment of its program.
-uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage) {
-  uint64_t most = 0, live = 0;
-  for (const Action& a : program) {
-    const StageMemory& s = per_stage[a.stage];
-    if (a.kind == SY_ACT_F) {
-      most = std::max(most, live + s.forward_peak);
-      live += s.saved;
-    } else if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) {
-      most = std::max(most, live - s.saved + s.backward_peak);
-      live -= s.saved;
-    }
-  }
-  return most;
-}
-
-}  // namespace
-
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages,
-                                      const std::vector<int>& stage_of_layer, const std::vector<StageMemory>& per_stage,
-                                      const std::vector<std::vector<Action>>& programs,
-                                      const std::vector<Edge>& edges) {
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run) {
   std::vector<int> device_of_layer;
-  for (const int s : stage_of_layer) device_of_layer.push_back(stages[s].device);
-  std::vector<DeviceMemory> all = fixed_memory(in, device_of_layer, programs.size());
-  for (std::size_t d = 0; d < programs.size(); ++d) all[d].activations = most_activations(programs[d], per_stage);
-  for (const Edge& e : edges)
-    if (e.capacity > 0) all[stages[e.from].device].in_flight += e.bytes * static_cast<uint64_t>(e.capacity);
+  for (const int s : layout.stage_of_layer) device_of_layer.push_back(layout.stages[s].device);
+  std::vector<DeviceMemory> all = fixed_memory(in, device_of_layer, layout.train.size());
+  const auto moments = moments_of(layout.train, layout.stages, layout.stage_memory, layout.edges, run);
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    DeviceMemory& m = all[d];
+    uint64_t most = 0;
+    for (const Moment& each : moments[d]) {
+      most = std::max(most, each.activations);
+      if (each.activations + each.in_flight > m.activations + m.in_flight)
+        m.activations = each.activations, m.in_flight = each.in_flight;
+    }
+    m.bound = m.fixed() + most;
+  }
+  for (const Edge& e : layout.edges)
+    if (e.capacity > 0) all[layout.stages[e.from].device].bound += e.bytes * static_cast<uint64_t>(e.capacity);
   return all;
 }
 

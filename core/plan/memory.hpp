@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "plan/program.hpp"
 
 namespace switchyard {
 
@@ -23,9 +24,7 @@ StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::v
 std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer,
                                        std::size_t n_devices);
 
-/// The whole account per device under these programs. `per_stage`: as stage_memory() gives them.
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const std::vector<Stage>& stages,
-                                      const std::vector<int>& stage_of_layer, const std::vector<StageMemory>& per_stage,
-                                      const std::vector<std::vector<Action>>& programs, const std::vector<Edge>& edges);
+/// The whole account per device. Of `layout`, everything up to stage_memory must be there; `run` is of its programs.
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run);
 
 }  // namespace switchyard

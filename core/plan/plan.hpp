@@ -73,8 +73,9 @@ struct DeviceMemory {
   uint64_t masters = 0;  // fp32 copies behind bf16 and fp16 weights
   uint64_t gradients = 0;
   uint64_t states = 0;       // of the optimizer
-  uint64_t in_flight = 0;    // tensors in flight on edges
+  uint64_t in_flight = 0;    // made and not yet taken by another device, at the worst moment
   uint64_t activations = 0;  // saved, live and workspace at the worst moment
+  uint64_t bound = 0;        // the most the peak can be when devices run ahead of each other: every edge full
   uint64_t peak() const { return weights + masters + gradients + states + in_flight + activations; }
   uint64_t fixed() const { return weights + masters + gradients + states; }
 };

@@ -18,7 +18,7 @@ const char* kind_letter(uint32_t kind) {
 
 Json memory_json(const DeviceMemory& m) {
   return {{"weights", m.weights},         {"masters", m.masters},     {"gradients", m.gradients}, {"states", m.states},
-          {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()}};
+          {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()},         {"bound", m.bound}};
 }
 
 /// Elements of the weights whose values lie on a device; a tied table lies with its owner.

@@ -177,15 +177,15 @@ Error misfit_error(const Config& config, const Model& model, const Plan& plan, i
   const Layer& misfit = model.layers()[layer];
   const Item item = largest_item(m);
   Error error(SY_E_INFEASIBLE, misfit.place,
-              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.peak() - before) + " with " +
+              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.bound - before) + " with " +
                   later_layers(model, plan, layer) + "the activations, " + size_text(device.budget - before) +
-                  " left of " + size_text(device.budget) + " (" + size_text(m.peak() - device.budget) +
+                  " left of " + size_text(device.budget) + " (" + size_text(m.bound - device.budget) +
                   " short); largest item: " + item.name + ", " + size_text(item.bytes) +
                   "; what helps: " + remedies(plan, m));
   error.note("layer", misfit.name)
       .note("stage", std::to_string(plan.stage_of_layer[layer]))
       .note("device", device.name);
-  error.note("needed_bytes", std::to_string(m.peak())).note("budget_bytes", std::to_string(device.budget));
+  error.note("needed_bytes", std::to_string(m.bound)).note("budget_bytes", std::to_string(device.budget));
   return error;
 }
 

@@ -15,12 +15,17 @@ class ProgramRunner {
  public:
   ProgramRunner(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
                 const std::vector<Edge>& edges, const std::vector<StageTimes>& times)
-      : programs_(programs), stages_(stages), edges_(edges), times_(times), devices_(programs.size()) {
+      : programs_(programs),
+        stages_(stages),
+        edges_(edges),
+        times_(times),
+        devices_(programs.size()),
+        taken_(edges.size()) {
     for (const Edge& e : edges) capacity_.push_back(e.capacity);
     run_.actions.resize(programs.size());
     for (std::size_t d = 0; d < programs.size(); ++d) run_.actions[d].reserve(programs[d].size());
     run_.transfers.resize(edges.size());
-    taken_.resize(edges.size());
+    run_.held.resize(edges.size());
     group_edges();
     queued_.assign(devices_.size(), false);
     for (std::size_t d = 0; d < devices_.size(); ++d) wake(static_cast<int>(d));
@@ -146,16 +151,19 @@ class ProgramRunner {
     const auto& sent = run_.transfers[e];
     if (static_cast<int>(sent.size()) <= micro_batch) return false;
     device.now = std::max(device.now, sent[micro_batch].end);
-    taken_[e].push_back(device.now);
+    run_.held[e][micro_batch].end = device.now;
+    ++taken_[e];
     wake(stages_[edges_[e].from].device);
     return true;
   }
 
   bool send(Device& device, int e, int micro_batch) {
+    auto& held = run_.held[e];
+    if (static_cast<int>(held.size()) == micro_batch) held.push_back({device.now, device.now});
     if (capacity_[e] > 0 && micro_batch >= capacity_[e]) {
       const int free_after = micro_batch - capacity_[e];  // this one's slot is free once that one was taken
-      if (static_cast<int>(taken_[e].size()) <= free_after) return false;
-      device.now = std::max(device.now, taken_[e][free_after]);
+      if (taken_[e] <= free_after) return false;
+      device.now = std::max(device.now, held[free_after].end);
     }
     run_.transfers[e].push_back({device.now, device.now + (capacity_[e] > 0 ? edges_[e].seconds : 0)});
     wake(stages_[edges_[e].to].device);
@@ -185,7 +193,7 @@ class ProgramRunner {
   std::vector<Device> devices_;
   std::vector<StageEdges> of_stage_;
   std::vector<int> capacity_;
-  std::vector<std::vector<double>> taken_;  // per edge, per micro-batch: when
+  std::vector<int> taken_;  // per edge: how many
   ProgramRun run_;
   std::deque<int> ready_;
   std::vector<bool> queued_;

@@ -1,5 +1,6 @@
 #include "plan/timeline.hpp"
 
+#include "plan/moments.hpp"
 #include "plan/program.hpp"
 
 namespace switchyard {
@@ -12,20 +13,9 @@ std::vector<TimedAction> timed(const std::vector<Action>& program, const std::ve
   return all;
 }
 
-/// The same account as plan_memory(), over time.
-std::vector<MemoryPoint> memory_of(const Plan& plan, std::size_t device, const std::vector<TimedAction>& actions) {
-  const DeviceMemory& m = plan.memory[device];
-  const uint64_t always = m.fixed() + m.in_flight;
-  uint64_t live = 0;
+std::vector<MemoryPoint> memory_of(uint64_t always, const std::vector<Moment>& moments) {
   std::vector<MemoryPoint> points = {{0, always}};
-  for (const TimedAction& a : actions) {
-    const StageMemory& s = plan.stage_memory[a.action.stage];
-    const bool forward = a.action.kind == SY_ACT_F, frees = a.action.kind == SY_ACT_B || a.action.kind == SY_ACT_W;
-    if (!forward && !frees) continue;
-    points.push_back({a.begin, always + (forward ? live + s.forward_peak : live - s.saved + s.backward_peak)});
-    live = forward ? live + s.saved : live - s.saved;
-    points.push_back({a.end, always + live});
-  }
+  for (const Moment& m : moments) points.push_back({m.begin, always + m.activations + m.in_flight});
   return points;
 }
 
@@ -33,11 +23,12 @@ std::vector<MemoryPoint> memory_of(const Plan& plan, std::size_t device, const s
 
 Timeline timeline_of(const Plan& plan) {
   const ProgramRun run = run_programs(plan.train, plan.stages, plan.edges, plan.times);
+  const auto moments = moments_of(plan.train, plan.stages, plan.stage_memory, plan.edges, run);
   Timeline t;
   t.seconds = run.seconds;
   for (std::size_t d = 0; d < plan.train.size(); ++d) {
     t.actions.push_back(timed(plan.train[d], run.actions[d]));
-    t.memory.push_back(memory_of(plan, d, t.actions[d]));
+    t.memory.push_back(memory_of(plan.memory[d].fixed(), moments[d]));
   }
   for (const Edge& e : plan.edges)
     for (std::size_t i = 0; e.capacity > 0 && i < run.transfers[e.index].size(); ++i)

@@ -19,8 +19,8 @@ struct TimedTransfer {
   double begin = 0, end = 0;
 };
 
-/// Bytes in use on a device from `at` until the next point: what is fixed, the room of its edges, saved and live
-/// activations. The largest is the device's planned peak.
+/// Bytes in use on a device from `at` until the next point: what is fixed, saved and live activations, tensors in
+/// flight. The largest is the device's planned peak.
 struct MemoryPoint {
   double at = 0;
   uint64_t bytes = 0;
