@@ -73,7 +73,8 @@ struct conv2d_layer {
     c.bytes_workspace = std::max(x + weights, plain_y) + y - plain_y;
     if (kind != SY_TRAIN) return;
     c.keep_in = 1;
-    const uint64_t gradient = static_cast<uint64_t>((in / groups * kernel * kernel + (bias ? 1 : 0)) * out) * elem;
+    const uint64_t gradient =
+        gradient_bytes(static_cast<uint64_t>((in / groups * kernel * kernel + (bias ? 1 : 0)) * out), elem);
     c.bytes_workspace_backward = std::max(y + weights + bytes(pixels_in * blocked(in)) - plain_x, x + y + gradient);
   }
   int64_t size_after(int64_t pixels) const { return (pixels + 2 * padding - kernel) / stride + 1; }

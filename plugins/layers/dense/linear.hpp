@@ -35,7 +35,8 @@ struct linear_layer {
     if (kind != SY_TRAIN) return c;
     c.keep_in = 1;
     // the weight's gradient of this micro-batch, before it is added
-    c.bytes_workspace_backward = static_cast<uint64_t>((in + (bias ? 1 : 0)) * out) * width_of(from[0]->dtype);
+    c.bytes_workspace_backward =
+        gradient_bytes(static_cast<uint64_t>((in + (bias ? 1 : 0)) * out), width_of(from[0]->dtype));
     return c;
   }
   at::Tensor forward(pass& p) const { return at::linear(p.in(0), p["weight"], p["bias"]); }

@@ -81,7 +81,8 @@ struct mlp_layer {
   void add_backward_bytes(sy::cost& c, row_bytes bytes, uint64_t elem) const {
     tally walk;
     for (std::size_t i = widths_.size(); i-- > 0;) {
-      const uint64_t weights = static_cast<uint64_t>((width_into(i) + (bias_ ? 1 : 0)) * widths_[i]) * elem;
+      const uint64_t weights =
+          gradient_bytes(static_cast<uint64_t>((width_into(i) + (bias_ ? 1 : 0)) * widths_[i]), elem);
       walk.take(bytes(width_into(i)) + weights);
       if (i + 1 < widths_.size()) walk.drop(bytes(widths_[i]));  // the gradient that came in
       walk.drop(weights);

@@ -95,7 +95,7 @@ void feed_forward_part::walk_forward(tally& bytes, const sy_port& x, bool traini
 void feed_forward_part::walk_backward(tally& bytes, const sy_port& x) const {
   const uint64_t rows = rows_of(x), elem = width_of(x.dtype), stream = bytes_of(x);
   const uint64_t wide = rows * static_cast<uint64_t>(hidden()) * elem;
-  const uint64_t weights = static_cast<uint64_t>(width_ * hidden()) * elem;
+  const uint64_t weights = gradient_bytes(static_cast<uint64_t>(width_ * hidden()), elem);
   const uint64_t up_bias = set_.bias ? static_cast<uint64_t>(hidden()) * elem : 0;
   const uint64_t down_bias = set_.bias ? static_cast<uint64_t>(width_) * elem : 0;
   if (drops(true)) bytes.take(stream);

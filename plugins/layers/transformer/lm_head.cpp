@@ -181,7 +181,7 @@ sy::cost lm_head_layer::cost(uint32_t kind, const_ports in) const {
   bytes.take(chunk * wide);
   bytes.drop(chunk * wide);
   if (training && wide != elem) {
-    const uint64_t product = static_cast<uint64_t>(width_ * vocabulary_) * elem;
+    const uint64_t product = gradient_bytes(static_cast<uint64_t>(width_ * vocabulary_), elem);
     bytes.take(chunk * elem), bytes.drop(chunk * wide);
     bytes.take(product), bytes.drop(product + chunk * elem);
   } else {

@@ -127,8 +127,10 @@ struct self_attention::sizes {
         scores(rows * time * static_cast<uint64_t>(s.set_.heads)),
         table(s.set_.rotary ? time * static_cast<uint64_t>(s.head_) * elem : 0),
         tile(query_tile(time) * std::min<uint64_t>(512, time) * std::max<uint64_t>(4, elem)),
-        weights_qkv(static_cast<uint64_t>(s.width_) * (qkv / rows) + (s.set_.bias ? qkv / rows : 0)),
-        weights_out((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * stream / rows) {}
+        weights_qkv(
+            gradient_bytes((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * qkv / rows / elem, elem)),
+        weights_out(
+            gradient_bytes((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * stream / rows / elem, elem)) {}
   uint64_t elem, rows, time;
   uint64_t stream;  // x, h, q, o: [rows * time, width]
   uint64_t key;     // k or v

@@ -53,7 +53,7 @@ void compare(const std::string& model, const Case& c, const Trace& one, int laye
   if (c.policy == "explicit")
     CHECK(used == static_cast<std::size_t>(std::min(c.devices, (layers + 1) / 2)));
   else if (c.policy == "memory_balanced")
-    CHECK(used >= static_cast<std::size_t>(std::min(c.devices, 6)));  // leaves some out where that is better
+    CHECK(used >= static_cast<std::size_t>(std::min(c.devices, 5)));  // leaves some out where that is better
   else
     CHECK(used == static_cast<std::size_t>(c.devices));
   CHECK(train(*pipe, 3) == one);

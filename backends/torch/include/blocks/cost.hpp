@@ -24,6 +24,9 @@ struct tally {
 /// Bytes of one element.
 inline uint64_t width_of(sy_dtype t) { return t.bits / 8; }
 inline uint64_t elements_of(const sy_port& p) { return bytes_of(p) / width_of(p.dtype); }
+/// A weight's gradient of one micro-batch until it is added to the core's sum in fp32: where its own type is another
+/// one, LibTorch on the CPU makes an fp32 copy for the addition.
+inline uint64_t gradient_bytes(uint64_t elements, uint64_t width) { return elements * (width < 4 ? width + 4 : width); }
 /// Product of all dimensions but the last: the rows that a linear layer sees.
 inline uint64_t rows_of(const sy_port& p) { return elements_of(p) / static_cast<uint64_t>(p.shape[p.ndim - 1]); }
 inline int64_t last_dim(const sy_port& p) { return p.shape[p.ndim - 1]; }
