@@ -50,6 +50,13 @@ sy_rc sy_plan_sweep(sy_runtime* runtime, char** give_text_, char** give_json, ch
   });
 }
 
+sy_rc sy_plan_schedule(sy_plan* plan, char** give_text_, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    give_text(need(give_text_, "give_text"), session.schedule_text());
+  });
+}
+
 sy_rc sy_plan_stage_of_layer(sy_plan* plan, int32_t* out, uint32_t capacity, uint32_t* count, sy_error** err) {
   return guard(err, [&] { give_list(alive(plan).session->plan().stage_of_layer, out, capacity, count); });
 }

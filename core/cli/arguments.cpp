@@ -80,6 +80,8 @@ class Grammar {
     add_subject(*app, a->subject, "a TOML file, or the folder of a run");
     app->add_option("--json", a->json, "also write the plan as JSON; -: to stdout, without the table")
         ->option_text("FILE");
+    app->add_option("--schedule", a->schedule, "also write the schedule, one line for each device, for schedule.file")
+        ->option_text("FILE");
     app->add_flag("--sweep", a->sweep, "compare policies, schedules, micro-batch counts and recompute instead");
     app->add_option("--svg", a->svg, "with --sweep: also write time against memory as a picture")->option_text("FILE");
   }

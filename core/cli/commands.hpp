@@ -35,8 +35,9 @@ int generate(const GenerateArguments& arguments);
 
 struct PlanArguments {
   Subject subject;
-  std::string json;  // file; "-": stdout; "": none
-  std::string svg;   // file, of a sweep
+  std::string json;      // file; "-": stdout; "": none
+  std::string schedule;  // file; "": none
+  std::string svg;       // file, of a sweep
   bool sweep = false;
 };
 int plan(const PlanArguments& arguments);

@@ -34,22 +34,30 @@ int sweep(const PlanArguments& arguments, sy_runtime* runtime) {
   return done;
 }
 
+/// One of the plan's texts.
+std::string read(const Plan& plan, sy_rc (*get)(sy_plan*, char**, sy_error**)) {
+  return text_of([&](char** give, sy_error** err) { return get(plan.get(), give, err); });
+}
+
 }  // namespace
 
 int plan(const PlanArguments& arguments) {
   if (!arguments.svg.empty() && !arguments.sweep)
     throw Failure{wrong_input, "--svg draws what --sweep compares; give both"};
+  if (!arguments.schedule.empty() && arguments.sweep)
+    throw Failure{wrong_input, "--schedule writes the schedule of one plan, --sweep makes many; give one of them"};
   const Runtime runtime = open_runtime(arguments.subject.path, arguments.subject.sets);
   if (arguments.sweep) return sweep(arguments, runtime.get());
   sy_plan* raw = nullptr;
   call([&](sy_error** err) { return sy_plan_make(runtime.get(), &raw, err); });
   const Plan plan(raw);
+  if (!arguments.schedule.empty()) write_file("--schedule", arguments.schedule, read(plan, sy_plan_schedule));
   if (!arguments.json.empty()) {
-    const std::string json = text_of([&](char** give, sy_error** err) { return sy_plan_json(plan.get(), give, err); });
+    const std::string json = read(plan, sy_plan_json);
     if (arguments.json == "-") return std::cout << json, done;
     write_file("--json", arguments.json, json);
   }
-  std::cout << text_of([&](char** give, sy_error** err) { return sy_plan_text(plan.get(), give, err); });
+  std::cout << read(plan, sy_plan_text);
   return done;
 }
 

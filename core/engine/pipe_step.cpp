@@ -6,8 +6,8 @@
 #include "base/dtype.hpp"
 #include "data/batch_check.hpp"
 #include "engine/pipe_impl.hpp"
-#include "plan/program.hpp"
 #include "plugin/host.hpp"
+#include "schedule/run_schedule.hpp"
 
 namespace switchyard {
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/dtype.hpp"
+#include "schedule/run_schedule.hpp"
 
 namespace switchyard {
 
@@ -22,25 +23,39 @@ Layouts::Layouts(const Input& in) : in_(in) {
   fixed_ = fixed_memory(in.memory, own, own.size());
 }
 
-Layout Layouts::of(const Placement& p) const {
-  const bool forward_only = std::string(in_.schedule->api().id) == "forward";
+Layout Layouts::of(const Placement& p, const ScheduleFile* file) const {
   Layout l;
   l.stages = stages_of(p);
   l.stage_of_layer = p.stage_of_layer;
   l.recompute = p.recompute;
   l.times = times(l);
-  l.train = run_schedule(in_.schedule->api(), in_.schedule->get(), l.stages, static_cast<int>(in_.devices->size()),
-                         in_.micro_batches, l.times, splits(l.stages), forward_only);
-  l.edges = find_edges(*in_.model, *in_.memory.shapes, l.stages, l.stage_of_layer, !forward_only);
+  l.train = programs(l, file);
+  l.edges = find_edges(*in_.model, *in_.memory.shapes, l.stages, l.stage_of_layer, !forward_only());
   for (Edge& e : l.edges)
     if (e.capacity > 0) e.seconds = in_.links->between(l.stages[e.from].device, l.stages[e.to].device).seconds(e.bytes);
-  choose_capacities(l.train, l.stages, l.edges, in_.micro_batches);
+  choose_capacities(l, file);
   for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
   const ProgramRun run = run_programs(l.train, l.stages, l.edges, l.times);
   l.prediction = predict(run);
   l.memory = plan_memory(in_.memory, l, run);
   find_misfit(l);
   return l;
+}
+
+bool Layouts::forward_only() const { return std::string(in_.schedule->api().id) == "forward"; }
+
+std::vector<std::vector<Action>> Layouts::programs(const Layout& l, const ScheduleFile* file) const {
+  if (file) return file->programs(*in_.devices, l.stages, in_.micro_batches, splits(l.stages));
+  return run_schedule(in_.schedule->api(), in_.schedule->get(), l.stages, static_cast<int>(in_.devices->size()),
+                      in_.micro_batches, l.times, splits(l.stages), forward_only());
+}
+
+void Layouts::choose_capacities(Layout& l, const ScheduleFile* file) const {
+  try {
+    switchyard::choose_capacities(l.train, l.stages, l.edges, in_.micro_batches);
+  } catch (const Error& e) {
+    throw file ? Error(e.code(), Place{file->name()}, e.what()) : e;
+  }
 }
 
 std::vector<StageTimes> Layouts::times(const Layout& layout) const {

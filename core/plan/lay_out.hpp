@@ -7,6 +7,7 @@
 #include "plan/plan.hpp"
 #include "plan/program.hpp"
 #include "plugin/chosen.hpp"
+#include "schedule/schedule_file.hpp"
 
 namespace switchyard {
 
@@ -25,14 +26,18 @@ class Layouts {
   };
   explicit Layouts(const Input& in);
 
-  /// Throws Error(SY_E_CONFIG) for a schedule's wrong answer. Over a budget: misfit_layer is set.
-  Layout of(const Placement& placement) const;
+  /// Throws Error(SY_E_CONFIG) for a schedule's wrong answer. Over a budget: misfit_layer is set. `file`: holds the
+  /// schedule, for this placement alone.
+  Layout of(const Placement& placement, const ScheduleFile* file = nullptr) const;
   /// Seconds of one micro-batch in one layer.
   StageTimes layer_times(int layer, int device, bool recompute) const;
   /// Weights, gradients and states of each layer, as if it had a device to itself.
   const std::vector<DeviceMemory>& fixed() const { return fixed_; }
 
  private:
+  std::vector<std::vector<Action>> programs(const Layout& layout, const ScheduleFile* file) const;
+  void choose_capacities(Layout& layout, const ScheduleFile* file) const;
+  bool forward_only() const;
   std::vector<StageTimes> times(const Layout& layout) const;
   std::vector<bool> splits(const std::vector<Stage>& stages) const;
   Prediction predict(const ProgramRun& run) const;

@@ -31,7 +31,8 @@ struct Action {
   int stage = 0;
   int micro_batch = 0;  // within the pass
 };
-std::string action_text(const Action& action);  // "F 2 of stage 1"
+std::string action_text(const Action& action);  // "F of stage 1, micro-batch 2"
+const char* kind_letter(uint32_t kind);         // "F"; "?" for what is none
 
 /// A hand-over between two stages: an output going forward, or the gradient of one use of it coming back.
 struct Edge {

@@ -11,11 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* kind_letter(uint32_t kind) {
-  static const char* const letters[] = {"?", "F", "B", "I", "W", "R"};
-  return kind < 6 ? letters[kind] : letters[0];
-}
-
 Json memory_json(const DeviceMemory& m) {
   return {{"weights", m.weights},         {"masters", m.masters},     {"gradients", m.gradients}, {"states", m.states},
           {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()},         {"bound", m.bound}};

@@ -35,6 +35,7 @@ Planner::Planner(const Config& config, Registry& registry, Model& model, PlanMac
   if (config.train) plan_.state_names = choose_optimizer(config, registry).states;
   schedule_ = choose_schedule(config, registry);
   plan_.schedule = schedule_.api().id;
+  if (config.schedule.type.name == "file") file_ = ScheduleFile::read(*config.schedule.file);
   times_ = LayerTimes(model_, *shapes_, costs_, plan_.devices);
   layouts_.emplace(Layouts::Input{&model_, &plan_.devices, &plan_.links, &times_, &schedule_, memory_input(),
                                   plan_.micro_batches, plan_.accumulate});
@@ -43,25 +44,26 @@ Planner::Planner(const Config& config, Registry& registry, Model& model, PlanMac
 Plan Planner::draft() {
   const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
   try {
-    Plan plan = drawn(place(configured_recompute(false)));
+    Plan plan = drawn(place(configured_recompute(false)), file());
     if (plan.misfit_layer < 0 || !automatic) return plan;
   } catch (const Error& e) {
     if (e.code() != SY_E_INFEASIBLE || !automatic) throw;
   }
-  Plan plan = drawn(fewest_recomputed(place(configured_recompute(true))));
+  Plan plan = drawn(fewest_recomputed(place(configured_recompute(true))), file());
   const auto count = std::count(plan.recompute.begin(), plan.recompute.end(), true);
   plan.notes.push_back("recompute = \"auto\": " + std::to_string(count) + " of " +
                        std::to_string(plan.recompute.size()) + " layers; without recomputing it does not fit");
   return plan;
 }
 
-Plan Planner::whole_draft() { return drawn(whole()); }
+Plan Planner::whole_draft() { return drawn(whole(), nullptr); }
 
 Layout Planner::on_one_device() const { return layouts_->of(whole()); }
 
-Plan Planner::drawn(const Placement& placement) const {
+Plan Planner::drawn(const Placement& placement, const ScheduleFile* file) const {
   Plan plan = plan_;
-  static_cast<Layout&>(plan) = layouts_->of(placement);
+  if (file) plan.schedule = "file";
+  static_cast<Layout&>(plan) = layouts_->of(placement, file);
   plan.layer_costs = layer_costs(plan);
   plan.why = placement.why;
   return plan;
@@ -107,11 +109,11 @@ Placement Planner::fewest_recomputed(Placement p) const {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return costs_[a].flops_forward > costs_[b].flops_forward; });
-  if (layouts_->of(p).misfit_layer >= 0) return p;  // told by whoever finishes the plan
+  if (layouts_->of(p, file()).misfit_layer >= 0) return p;  // told by whoever finishes the plan
   for (const int layer : order) {
     if (!p.recompute[layer]) continue;
     p.recompute[layer] = false;
-    p.recompute[layer] = layouts_->of(p).misfit_layer >= 0;
+    p.recompute[layer] = layouts_->of(p, file()).misfit_layer >= 0;
   }
   return p;
 }

@@ -9,6 +9,7 @@
 #include "plan/layer_times.hpp"
 #include "plan/plan.hpp"
 #include "plugin/chosen.hpp"
+#include "schedule/schedule_file.hpp"
 
 namespace switchyard {
 
@@ -34,7 +35,8 @@ class Planner {
   Placement fewest_recomputed(Placement placement) const;
   Placement whole() const;
   Placement place(std::vector<bool> recompute);
-  Plan drawn(const Placement& placement) const;
+  Plan drawn(const Placement& placement, const ScheduleFile* file) const;
+  const ScheduleFile* file() const { return file_ ? &*file_ : nullptr; }
   std::vector<LayerCost> layer_costs(const Layout& layout) const;
 
   const Config& config_;
@@ -44,7 +46,8 @@ class Planner {
   const Shapes* shapes_ = nullptr;
   std::vector<sy_cost> costs_;
   LayerTimes times_;
-  ChosenSchedule schedule_;
+  ChosenSchedule schedule_;           // of a file: that by which other placements are judged
+  std::optional<ScheduleFile> file_;  // schedule.type = "file": for the placement that is run, and no other
   std::optional<Layouts> layouts_;
 };
 

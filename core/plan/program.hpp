@@ -1,5 +1,4 @@
-// Programs of devices: made by schedule plugins, checked here, and run without devices to find times, deadlocks and
-// peaks.
+// Programs of devices, run without devices to find times, deadlocks and the capacities of edges.
 #pragma once
 
 #include <string>
@@ -8,14 +7,6 @@
 #include "plan/plan.hpp"
 
 namespace switchyard {
-
-/// Asks a schedule plugin for each device's list of actions and checks it: every F and B (or I and W) once, on the
-/// stage's device, in ascending micro-batch order per stage. Throws Error(SY_E_CONFIG) naming device, position and
-/// action.
-std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule,
-                                              const std::vector<Stage>& stages, int n_devices, int micro_batches,
-                                              const std::vector<StageTimes>& times, const std::vector<bool>& splits,
-                                              bool forward_only);
 
 /// All edges of a placement. `shapes` are those of the largest micro-batch.
 std::vector<Edge> find_edges(const Model& model, const Shapes& shapes, const std::vector<Stage>& stages,

@@ -183,7 +183,8 @@ class ProgramRunner {
     const Edge& e = edges_[waits_on(d)];
     return "device " + std::to_string(d) + " waits at " + action_text(programs_[d][devices_[d].action]) +
            (devices_[d].computed ? " for room on the edge to stage " + std::to_string(e.to)
-                                 : " for a tensor from stage " + std::to_string(e.from));
+                                 : " for a tensor from stage " + std::to_string(e.from)) +
+           " (its action " + std::to_string(devices_[d].action) + ")";
   }
 
   const std::vector<std::vector<Action>>& programs_;

@@ -47,9 +47,10 @@ ChosenPolicy choose_policy(const Config& config, Registry& registry) {
 
 ChosenSchedule choose_schedule(const Config& config, Registry& registry) {
   const PluginChoice& choice = config.schedule.type;
+  check_others(choice, "schedule", SY_KIND_SCHEDULE, registry, &Registry::schedule);
+  if (choice.name == "file") return ChosenSchedule(registry.schedule("1f1b"), Value(), "schedule.1f1b.");
   const sy_schedule_api& api = find_at(
       choice, "schedule.type", [&](const std::string& n) -> const sy_schedule_api& { return registry.schedule(n); });
-  check_others(choice, "schedule", SY_KIND_SCHEDULE, registry, &Registry::schedule);
   return ChosenSchedule(api, choice.table(choice.name), "schedule." + choice.name + ".");
 }
 

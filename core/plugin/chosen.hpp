@@ -52,6 +52,7 @@ using ChosenOptimizer = Chosen<sy_optimizer_api, sy_optimizer>;
 
 /// The sub-tables of those not chosen are checked as well. [ctl]
 ChosenPolicy choose_policy(const Config& config, Registry& registry);
+/// type = "file": 1f1b, by which placements are judged that the file is not for.
 ChosenSchedule choose_schedule(const Config& config, Registry& registry);
 /// The schedule of evaluation and generation.
 ChosenSchedule forward_schedule(Registry& registry);

@@ -6,6 +6,7 @@
 
 #include "data/sample_order.hpp"
 #include "plugin/chosen.hpp"
+#include "schedule/schedule_file.hpp"
 #include "store/checkpoint.hpp"
 #include "store/run_folder.hpp"
 #include "train/batch_spec.hpp"
@@ -109,6 +110,7 @@ Registry& Session::registry() { return impl_->registry; }
 Model& Session::model() { return impl_->the_model(); }
 const Plan& Session::plan() const { return impl_->pipe ? impl_->pipe->plan() : impl_->plan; }
 std::string Session::plan_text() { return switchyard::plan_text(plan(), model()); }
+std::string Session::schedule_text() { return switchyard::schedule_text(plan(), model()); }
 std::string Session::plan_json() { return switchyard::plan_json(plan(), model()); }
 bool Session::has_data() const { return impl_->data.has_value(); }
 

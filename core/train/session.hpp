@@ -64,6 +64,7 @@ class Session {
   const Plan& plan() const;
   std::string plan_text();
   std::string plan_json();
+  std::string schedule_text();  // for schedule.type = "file"
   bool has_data() const;
   const DataSet& data() const;  // SY_E_STATE: none
   /// Everything that can be known before training beyond what open() checked: that [model] weights fit, the samples are

@@ -21,7 +21,7 @@ class Arguments(ProgramTest):
         self.assertIn('train --help', result.errors[0])
 
     def test_options_of_later_versions_are_unknown(self):
-        for option in ['--html', '--measure', '--schedule']:
+        for option in ['--html', '--measure']:
             self.assertIn(option, self.refused('plan', 'tokens.toml', option).errors[0])
 
     def test_missing_config(self):

@@ -24,6 +24,23 @@ class Plan(ProgramTest):
         self.assertEqual(json.loads((self.folder / 'plan.json').read_text()), plan)
         self.refused('plan', 'tokens.toml', '--json', 'no/folder/plan.json')
 
+    def test_a_schedule_is_written_edited_and_read(self):
+        self.succeeds('plan', 'tokens.toml', '--set', 'schedule.type=gpipe', '--schedule', 'gpipe.txt')
+        written = (self.folder / 'gpipe.txt').read_text()
+        self.assertIn('\ncpu:0: F0.0 F0.1 B0.0 B0.1\n', written)
+        file = ['--set', 'schedule.type=file', '--set', 'schedule.file=gpipe.txt']
+        self.assertIn('contiguous, file, 2 micro-batches', self.succeeds('plan', 'tokens.toml', *file).out)
+        of_file = self.succeeds('plan', 'tokens.toml', *file, '--json', '-').json()
+        of_gpipe = self.succeeds('plan', 'tokens.toml', '--set', 'schedule.type=gpipe', '--json', '-').json()
+        self.assertEqual([d['program'] for d in of_file['devices']], [d['program'] for d in of_gpipe['devices']])
+        self.assertEqual(of_file['prediction'], of_gpipe['prediction'])
+        self.write('gpipe.txt', written.replace('F0.1', 'F0.2'))
+        error = self.refused('plan', 'tokens.toml', *file).errors[0]
+        line = 1 + written.splitlines().index('cpu:0: F0.0 F0.1 B0.0 B0.1')
+        self.assertIn(f'gpipe.txt:{line}:13: device cpu:0, action 1: F of stage 0, micro-batch 2', error)
+        self.refused('plan', 'tokens.toml', '--schedule', 'no/folder/schedule.txt')
+        self.assertIn('cannot be read', self.refused('plan', 'tokens.toml', '--set', 'schedule.type=file', '--set', 'schedule.file=none').errors[0])
+
     def test_reads_no_data_and_writes_nothing(self):
         (self.folder / 'book.txt').unlink()
         self.succeeds('plan', 'tokens.toml')

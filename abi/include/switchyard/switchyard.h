@@ -94,6 +94,8 @@ SY_EXPORT sy_rc sy_plan_json(sy_plan *, char **give_json, sy_error **err); /* co
 /* Every policy x schedule x micro-batch count x recompute, planned and simulated, the best first: a table for people, JSON
  * (core/plan/README.md), a picture (SVG). Each may be NULL.                                                     [ctl] */
 SY_EXPORT sy_rc sy_plan_sweep(sy_runtime *, char **give_text, char **give_json, char **give_svg, sy_error **err);
+/* What each device does in which order, for schedule.type = "file": core/schedule/README.md                     [ctl] */
+SY_EXPORT sy_rc sy_plan_schedule(sy_plan *, char **give_text, sy_error **err);
 /* Arrays: capacity in, count out. SY_E_RANGE: more than capacity; count is the needed number then. out may be NULL with
  * capacity 0.                                                                                                   [ctl] */
 SY_EXPORT sy_rc sy_plan_stage_of_layer(sy_plan *, int32_t *out, uint32_t capacity, uint32_t *count, sy_error **err);
