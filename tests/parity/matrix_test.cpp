@@ -56,10 +56,16 @@ class Matrix {
  private:
   static constexpr int steps = 2;
 
+  /// "chunks" and "v" are contiguous with two runs on each device, in rounds or back and forth.
   std::vector<std::string> sets(const Case& c) const {
-    std::vector<std::string> all = {
-        use(c.devices), "placement.policy=" + std::string(c.policy), "schedule.type=" + std::string(c.schedule),
-        "schedule.micro_batches=" + std::to_string(c.micro_batches), "train.recompute=" + std::string(c.recompute)};
+    const std::string policy = c.policy;
+    const bool chunks = policy == "chunks" || policy == "v";
+    std::vector<std::string> all = {use(c.devices), "placement.policy=" + (chunks ? "contiguous" : policy),
+                                    "schedule.type=" + std::string(c.schedule),
+                                    "schedule.micro_batches=" + std::to_string(c.micro_batches),
+                                    "train.recompute=" + std::string(c.recompute)};
+    if (chunks) all.push_back("placement.contiguous.chunks=2");
+    if (policy == "v") all.push_back("placement.contiguous.order=v");
     const std::size_t n = names_.size();
     for (std::size_t l = 0; std::string(c.policy) == "explicit" && l < n;
          ++l)  // from the last device back to the first
@@ -90,6 +96,9 @@ void whole_matrix(const std::string& layers) {
       for (const int micro_batches : {1, 2, 8})
         for (const char* recompute : {"false", "true"}) matrix.check({2, policy, schedule, micro_batches, recompute});
     }
+  for (const char* policy : {"round_robin", "chunks", "v"})
+    for (const char* schedule : {"interleaved", "zb_h1", "zbv"})
+      for (const char* recompute : {"false", "true"}) matrix.check({2, policy, schedule, 4, recompute});
 }
 
 }  // namespace
