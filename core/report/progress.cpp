@@ -74,6 +74,7 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string count_text(double count) {
   static const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  if (std::abs(count) < 1000 && count == std::trunc(count)) return std::to_string(static_cast<int>(count));
   int unit = 0;
   for (; std::abs(count) >= 999.5 && unit < 5; ++unit) count /= 1000;
   return three_digits(count) + units[unit];

@@ -25,7 +25,7 @@ struct Progress {
 std::string progress_line(const Progress& progress);
 /// "512 B", "66 MiB", "3.4 GiB": three digits at most, powers of 1024.
 std::string bytes_text(std::int64_t bytes);
-/// "17.1 k", "1.05 M": three digits, powers of 1000.
+/// "17.1 k", "1.05 M": three digits, powers of 1000; a whole number below 1,000 as it is, "99".
 std::string count_text(double count);
 /// "0:07", "3:31", "1:02:03" (hours), "2 d 03:04" (days).
 std::string duration_text(double seconds);

@@ -52,7 +52,7 @@ TEST_CASE("one report is one line") {
   little.rate = 12;
   little.rate_unit = "samples/s";
   little.peak_bytes = 0;
-  CHECK(progress_line(little) == "step 2000/2000   12.0 samples/s   0 B");
+  CHECK(progress_line(little) == "step 2000/2000   12 samples/s   0 B");
 }
 
 TEST_CASE("losses keep three digits") {
@@ -79,7 +79,14 @@ TEST_CASE("bytes, counts and durations") {
   CHECK(bytes_text(1000ll << 20) == "1.0 GiB");
   CHECK(bytes_text((34ll << 30) / 10) == "3.4 GiB");
   CHECK(bytes_text(INT64_MAX) == "8.0 EiB");
-  CHECK(count_text(0) == "0.00");
+  CHECK(count_text(0) == "0");
+  CHECK(count_text(1) == "1");
+  CHECK(count_text(99) == "99");
+  CHECK(count_text(-99) == "-99");
+  CHECK(count_text(999) == "999");
+  CHECK(count_text(1000) == "1.00 k");
+  CHECK(count_text(0.004) == "0.00");
+  CHECK(count_text(99.06) == "99.1");
   CHECK(count_text(9.994) == "9.99");
   CHECK(count_text(9.996) == "10.0");
   CHECK(count_text(999.4) == "999");
