@@ -34,21 +34,27 @@ class Bytes : public ByteSource {
   }
 };
 
-/// A note in the layout of an ELF file, with its NULs; padded to 4 bytes.
-std::string note(const std::string& owner, std::uint32_t type, const std::string& text) {
+/// A note in the layout of an ELF file, with its NULs; name and text end at multiples of `align` bytes.
+std::string note(const std::string& owner, std::uint32_t type, const std::string& text, std::size_t align = 4) {
   const Elf64_Nhdr head{static_cast<Elf64_Word>(owner.size() + 1), static_cast<Elf64_Word>(text.size() + 1), type};
   std::string all(reinterpret_cast<const char*>(&head), sizeof(head));
   for (const std::string& part : {owner, text}) {
     all += part + '\0';
-    all.resize((all.size() + 3) / 4 * 4);
+    all.resize((all.size() + align - 1) / align * align);
   }
   return all;
 }
 
+/// A segment of notes, each aligned to `align` bytes.
+struct Notes {
+  std::string bytes;
+  std::size_t align = 4;
+};
+
 constexpr std::size_t segments_at = sizeof(Elf64_Ehdr), notes_at = segments_at + 2 * sizeof(Elf64_Phdr);
 
-/// The smallest file that looks like a shared library with notes.
-Bytes library(const std::string& notes) {
+/// The smallest file that looks like a shared library with segments of notes.
+Bytes library(const std::vector<Notes>& all) {
   Elf64_Ehdr head{};
   std::memcpy(head.e_ident, ELFMAG, SELFMAG);
   head.e_ident[EI_CLASS] = ELFCLASS64;
@@ -61,21 +67,27 @@ Bytes library(const std::string& notes) {
 #endif
   head.e_phoff = segments_at;
   head.e_phentsize = sizeof(Elf64_Phdr);
-  head.e_phnum = 2;
-  Elf64_Phdr load{}, noted{};
-  load.p_type = PT_LOAD;
-  load.p_filesz = load.p_memsz = notes_at + notes.size();
-  noted.p_type = PT_NOTE;
-  noted.p_offset = notes_at;
-  noted.p_filesz = noted.p_memsz = notes.size();
-  noted.p_align = 4;
+  head.e_phnum = static_cast<Elf64_Half>(1 + all.size());
   Bytes b;
   b.put(0, head);
+  std::size_t at = segments_at + head.e_phnum * sizeof(Elf64_Phdr), segment = segments_at;
+  for (const Notes& notes : all) {
+    Elf64_Phdr noted{};
+    noted.p_type = PT_NOTE;
+    noted.p_offset = at;
+    noted.p_filesz = noted.p_memsz = notes.bytes.size();
+    noted.p_align = notes.align;
+    b.put(segment += sizeof(noted), noted);
+    b.put_text(at, notes.bytes);
+    at += (notes.bytes.size() + 7) / 8 * 8;
+  }
+  Elf64_Phdr load{};
+  load.p_type = PT_LOAD;
+  load.p_filesz = load.p_memsz = b.data.size();
   b.put(segments_at, load);
-  b.put(segments_at + sizeof(load), noted);
-  b.put_text(notes_at, notes);
   return b;
 }
+Bytes library(const std::string& notes) { return library(std::vector<Notes>{{notes}}); }
 
 const std::string good_text = "abi=0.1;cxx11abi=1;torch=2.11;cuda=13.0;id=org.example.mlp";
 
@@ -101,6 +113,29 @@ TEST_CASE("a note is found among others and taken apart") {
   CHECK(n.cxx11abi == "1");
   CHECK(n.torch == "2.11");
   CHECK(n.id == "org.example.mlp");
+}
+
+TEST_CASE("a note is found among notes that are aligned to 8 bytes") {
+  // Names and texts whose ends are no multiples of 8: read as if aligned to 4, the next note would lie elsewhere.
+  for (const char* owner : {"GNU", "FreeBSD"})
+    for (const char* text : {"x", "four", "a build id of 23 bytes"}) {
+      const std::string notes =
+          note(owner, 5, text, 8) + note("Switchyard", 1, good_text + ";x=y", 8) + note(owner, 1, text, 8);
+      CHECK(parse_note_text(find_note_text(library(std::vector<Notes>{{notes, 8}}))).id == "org.example.mlp");
+    }
+}
+
+TEST_CASE("a note is found in one of several segments of different alignment") {
+  // As linkers lay them out where the compiler marks code for control-flow protection.
+  const Notes property{note("GNU", NT_GNU_PROPERTY_TYPE_0, std::string(15, '\2'), 8), 8};
+  const Notes build_id{note("GNU", NT_GNU_BUILD_ID, std::string(20, '\3')), 4};
+  const Notes ours{note("GNU", NT_GNU_BUILD_ID, "id") + note("Switchyard", 1, good_text), 4};
+  const Notes ours_of_8{note("Switchyard", 1, good_text, 8), 8};
+  CHECK(refusal(library({property, ours})) == "");
+  CHECK(refusal(library({ours, property})) == "");
+  CHECK(refusal(library({build_id, property, ours_of_8})) == "");
+  CHECK(has(refusal(library({property, build_id})), "no Switchyard plugin"));
+  CHECK(has(refusal(library({ours, property, ours_of_8})), "more than one"));
 }
 
 TEST_CASE("files that are no library say what they are") {
