@@ -130,7 +130,9 @@ void Pipe::Impl::draw_initial_values() {
 
 void Pipe::Impl::check_usable() const {
   if (!poisoned) return;
-  throw Error(SY_E_STATE, std::string("the pipe cannot be used any more; its first failure was: ") + poisoned->what());
+  Error error(SY_E_STATE, std::string("the pipe cannot be used any more; its first failure was: ") + poisoned->what());
+  for (const auto& [key, value] : poisoned->notes()) error.note(key, value);
+  throw error;
 }
 
 Pipe::Pipe(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -189,6 +191,7 @@ sy_dtype Pipe::stored_dtype(const TensorName& which) const {
 }
 
 void Pipe::read(const TensorName& which, std::span<std::byte> to) const {
+  impl_->check_usable();
   const sy_view& from = stored_view(impl_->stored, *impl_->model, which).get();
   if (to.size() != byte_count(from))
     throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(from)) + " bytes, and room for " +
@@ -200,6 +203,7 @@ void Pipe::read(const TensorName& which, std::span<std::byte> to) const {
 }
 
 void Pipe::write(const TensorName& which, std::span<const std::byte> from) {
+  impl_->check_usable();
   const sy_view& to = stored_view(impl_->stored, *impl_->model, which).get();
   if (from.size() != byte_count(to))
     throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(to)) + " bytes, and content of " +
@@ -212,6 +216,7 @@ void Pipe::write(const TensorName& which, std::span<const std::byte> from) {
 }
 
 void Pipe::read_gradient(int parameter, std::span<float> to) const {
+  impl_->check_usable();
   const Parameter& p = impl_->model->parameters().at(parameter);
   const Stored& s = impl_->stored[p.is_tied() ? p.owner : p.index];
   if (!s.gradient) throw Error(SY_E_NOT_FOUND, "'" + p.name + "' is not trained");

@@ -60,9 +60,9 @@ class Pipe {
   Model& model();
   const Plan& plan() const;
 
-  /// One optimizer step on exactly plan().batch samples (or fewer: then rows are dealt anew). `lr` is that of this
-  /// step. step counts from 1 and drives randomness and bias correction is by applied steps. Throws the first failure,
-  /// with notes plugin, layer, stage, device, micro-batch; the step is then dropped. [ctl]
+  /// One optimizer step on plan().batch samples (or fewer: then rows are dealt anew); `step` counts from 1. Throws the
+  /// first failure, with notes plugin, layer, stage, device, micro-batch. The step is then dropped; or, if weights were
+  /// being updated, the device failed or a thread hangs, every later call throws SY_E_STATE with this cause. [ctl]
   StepResult step(const Batch& batch, uint64_t step, double lr);
   /// The same without the update: gradients stay until the next step. For compare.
   StepResult gradients(const Batch& batch, uint64_t step);

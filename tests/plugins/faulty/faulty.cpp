@@ -79,10 +79,13 @@ class Faulty : public plain::bound {
     plain::expect_numbers(*ports[0]);
     return {sy::like(*ports[0])};
   }
-  /// One number, so that the layer has a gradient; it is added to nothing.
+  /// One number, so that the layer has a gradient; it is added to nothing. To fail in finish the layer also has an
+  /// accumulator: without one, finish is not called.
   std::vector<sy::param> params() const {
     on_control("params");
-    return {{"weight", {1}, "ones"}};
+    std::vector<sy::param> all = {{"weight", {1}, "ones"}};
+    if (when_.call == "finish") all.push_back({"passes", {1}, "zeros", SY_ACCUMULATOR, SY_CLASS_FP32});
+    return all;
   }
   sy::cost cost(uint32_t, sy::const_ports ports) const {
     on_control("cost");
