@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "store/atomic_file.hpp"
 #include "store/file_error.hpp"
+#include "store/folder_lock.hpp"
 
 namespace switchyard {
 namespace {
@@ -149,6 +150,7 @@ void save_checkpoint(const std::string& run_folder, std::int64_t step, const Che
   std::error_code error;
   fs::create_directories(pairs, error);
   if (error) throw file_error("make", pairs, error.value());
+  const FolderLock lock(pairs);
   discard_partials(run_folder);
 
   const PartialFolder partial{pairs + "/" + std::string(partial_mark) + step_name(step)};

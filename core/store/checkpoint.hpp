@@ -27,8 +27,8 @@ struct CheckpointContent {
 
 /// Saves `content` as the run's checkpoint of `step`, then removes all but the newest `keep` (at least 1) and whatever
 /// an earlier save left behind. The key "step" is added to `state`; the model file holds weights only, so that equal
-/// weights give equal files. One saver per run folder at a time. Errors: those of write_safetensors; the earlier
-/// checkpoint is then still in place and what was written is removed.
+/// weights give equal files. Errors: those of write_safetensors, and SY_E_UNAVAILABLE while another save into this
+/// folder goes on; the earlier checkpoint is then still in place and what was written is removed.
 void save_checkpoint(const std::string& run_folder, std::int64_t step, const CheckpointContent& content, int keep);
 
 /// A complete pair on the disk.

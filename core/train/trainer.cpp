@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/checkpoint.hpp"
+#include "store/folder_lock.hpp"
 #include "train/batch_feed.hpp"
 #include "train/run_files.hpp"
 #include "train/session.hpp"
@@ -30,6 +31,7 @@ class Trainer {
     if (fresh && !options_.resume.empty()) session_.start_from(options_.resume);
     for (const std::string& doubt : session_.check()) say("warning: " + doubt);
     const std::optional<RunFolder> folder = choose_folder();
+    if (folder) lock_.emplace(folder->path());
     prepare(folder, fresh);
     result_.sample_before = sample();
     try {
@@ -252,6 +254,7 @@ class Trainer {
   const Hooks& hooks_;
   const Config& config_;
   const TrainConfig& train_;
+  std::optional<FolderLock> lock_;  // of the run's folder
   std::optional<RunFiles> files_;
   TrainResult result_;
   std::int64_t saved_ = -1, skipped_ = 0;

@@ -161,7 +161,7 @@ SY_EXPORT sy_rc sy_pipe_read(sy_pipe *, uint32_t index, void *to, uint64_t bytes
 SY_EXPORT sy_rc sy_pipe_write(sy_pipe *, uint32_t index, const void *from, uint64_t bytes, sy_error **err);
 /* The summed gradient of the last step, fp32, before clipping. SY_E_STATE: it is not trained.                   [ctl] */
 SY_EXPORT sy_rc sy_pipe_read_gradient(sy_pipe *, uint32_t index, float *to, uint64_t count, sy_error **err);
-/* Weights, optimizer states and counters in a folder, as `switchyard train` writes them: any plan can load them. [ctl] */
+/* Weights, optimizer states and counters in a folder, for any plan. SY_E_UNAVAILABLE: another save is writing.   [ctl] */
 SY_EXPORT sy_rc sy_pipe_save(sy_pipe *, const char *folder, sy_error **err);
 SY_EXPORT sy_rc sy_pipe_load(sy_pipe *, const char *folder, sy_error **err);
 /* {"devices":[{"name","planned","measured"}]}: peak bytes since the pipe was built.                             [ctl] */

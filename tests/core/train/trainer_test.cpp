@@ -272,6 +272,24 @@ TEST_CASE("steps on batches of the caller equal the loop") {
   CHECK(optimizer_file(shop / "own") == optimizer_file(shop / "loop"));
 }
 
+TEST_CASE("a second run into a folder that a run is writing into is refused, and disturbs nothing") {
+  const Workshop shop;
+  const std::vector<std::string> sets = {"train.report_every=1", "checkpoint.every=2"};
+  std::string begun, resumed;
+  Hooks hooks;
+  hooks.report = [&](const Report& r) {
+    if (r.step == 1) begun = failure([&] { train(shop.text(), shop / "run", sets); });
+    if (r.step == 3) resumed = failure([&] { resume(shop.text(), shop / "run", sets); });
+  };
+  train(shop.text(), shop / "run", sets, hooks);
+  for (const std::string& refusal : {begun, resumed})
+    CHECK_MESSAGE(contains(refusal, "is writing into '" + (shop / "run") + "' now"), refusal);
+  train(shop.text(), shop / "alone", sets);
+  CHECK(losses_of(shop / "run") == losses_of(shop / "alone"));
+  CHECK(model_file(shop / "run") == model_file(shop / "alone"));
+  CHECK(resume(shop.text(), shop / "run", {"train.steps=8"}).step == 8);  // the folder is free again
+}
+
 TEST_CASE("what cannot be trained is refused before any weight is placed") {
   const Workshop shop;
   const auto refused = [&](const std::vector<std::string>& sets) { return failure([&] { open(shop.table(), sets); }); };
