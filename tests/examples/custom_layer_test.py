@@ -20,20 +20,32 @@ class CustomLayer(Example):
     @classmethod
     def setUpClass(cls):
         cls.installed = Installed(cls, "custom_layer")
-        cls.installed.run("make", "-C", cls.installed.example)
+        # LibTorch was not installed below the folder; with a sysroot, pkg-config looks for it there.
+        torch = cls.installed.run("pkg-config", "--variable=torchdir", "switchyard_torch").strip()
+        os.makedirs(os.path.dirname(cls.installed.folder + torch))
+        os.symlink(torch, cls.installed.folder + torch)
+        cls.installed.run("make", "-C", cls.installed.example, "sy-layer-channel_scale.so", "sy-layer-torch_scale.so")
         cls.config = cls.installed.file("custom_layer.toml")
 
-    def test_it_trains_in_an_installed_tree_with_any_plan(self):
-        def losses(name, *sets):
-            run = os.path.join(self.folder, name)
-            words = [w for s in (TABLE, "train.steps=3", "train.report_every=1", *sets) for w in ("--set", s)]
-            self.installed.run(self.installed.program, "train", self.config, *words, "--out", run)
-            return losses_of(run)
+    def installed_losses(self, name, *sets):
+        run = os.path.join(self.folder, name)
+        words = [w for s in (TABLE, "train.steps=3", "train.report_every=1", *sets) for w in ("--set", s)]
+        self.installed.run(self.installed.program, "train", self.config, *words, "--out", run)
+        return losses_of(run)
 
-        expected = losses("two")
-        self.assertEqual(losses("one", 'devices.use=["cpu:0"]'), expected)
-        self.assertEqual(losses("recomputed", "train.recompute=true", "schedule.type=gpipe"), expected)
-        self.assertNotEqual(losses("other", "layer.scale.start=2.0"), expected)
+    def test_it_trains_in_an_installed_tree_with_any_plan(self):
+        expected = self.installed_losses("two")
+        self.assertEqual(self.installed_losses("one", 'devices.use=["cpu:0"]'), expected)
+        self.assertEqual(self.installed_losses("recomputed", "train.recompute=true", "schedule.type=gpipe"), expected)
+        self.assertNotEqual(self.installed_losses("other", "layer.scale.start=2.0"), expected)
+
+    def test_the_same_layer_of_libtorch_operators_gives_the_same_losses(self):
+        torch = 'plugins.load=["sy-layer-torch_scale.so"]', "layer.scale.type=torch_scale"
+        expected = [float(x) for x in self.installed_losses("by_hand")]
+        losses = [float(x) for x in self.installed_losses("torch", *torch)]
+        for ours, theirs in zip(losses, expected, strict=True):
+            self.assertAlmostEqual(ours, theirs, delta=1e-5)
+        self.assertNotEqual(self.installed_losses("other", *torch, "layer.scale.start=2.0")[0], expected[0])
 
     def test_its_option_is_checked(self):
         plugins = self.switchyard("plugins", self.config, TABLE).stdout

@@ -1,19 +1,19 @@
 // switchyard/cpp/torch.hpp - C++20 help for layers made of LibTorch operators. Nothing here is ABI between plugin and
-// core; a plugin that uses it links libswitchyard_torch.so.0, torch_cpu and c10.
-//
-//   struct Scale {                                              // a whole layer type: its mathematics and its
-//   declarations
-//     static constexpr const char* id = "scale";
-//     static constexpr const char* help = "multiplies each channel by a learned number";
+// core; a plugin that uses it is built with pkg-config switchyard_torch: libswitchyard_torch.so.0, torch_cpu and c10.
+//   struct Scale {  // a whole layer type: its mathematics and its declarations
+//     static constexpr const char *id = "scale", *help = "multiplies each channel by a learned number";
 //     explicit Scale(const sy::config&) {}
-//     std::vector<sy::port> infer(uint32_t, sy::ports in) { width = in[0]->shape[in[0]->ndim - 1]; return
-//     {sy::like(*in[0])}; } std::vector<sy::param> params() { return {{"weight", {width}, "ones"}}; } sy::cost
-//     cost(uint32_t, sy::const_ports in) { return {.keep_in = 1}; } at::Tensor forward(sy::pass& p) { return p.in(0) *
-//     p["weight"]; } // LibTorch's autograd makes the backward int64_t width = 0;
+//     std::vector<sy::port> infer(uint32_t, sy::ports in) {
+//       width = in[0]->shape[in[0]->ndim - 1];
+//       return {sy::like(*in[0])};
+//     }
+//     std::vector<sy::param> params() { return {{"weight", {width}, "ones"}}; }
+//     sy::cost cost(uint32_t, sy::const_ports) { return {.keep_in = 1}; }
+//     at::Tensor forward(sy::pass& p) { return p.in(0) * p["weight"]; }  // autograd makes the backward
+//     int64_t width = 0;
 //   };
-//   SY_PLUGIN_NOTE("org.example.scale");
-//   static constexpr sy_export exports[] = {sy::export_torch_layer<sy::torch_layer<Scale>>()};
-//   SY_DEFINE_TORCH_PLUGIN("org.example.scale", "1.0", exports)
+// A whole plugin is examples/custom_layer/torch_scale.cpp: it ends with SY_PLUGIN_NOTE, sy::export_torch_layer and
+// SY_DEFINE_TORCH_PLUGIN.
 #pragma once
 
 #ifdef SWITCHYARD_PLUGIN_H
