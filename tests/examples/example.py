@@ -107,6 +107,6 @@ def tensor(run, name):
 
 def main():
     if not os.path.exists(os.path.join(BUILD, "plugins", "sy-layer-dense.so")):
-        print("skipped: built without LibTorch, whose layers the examples use")
+        print("[skipped] built without LibTorch, whose layers the examples use")
         sys.exit(77)
     unittest.main()

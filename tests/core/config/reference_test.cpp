@@ -41,7 +41,7 @@ std::string in_a_row(std::string text) {
 TEST_CASE("the reference explains every key") {
   std::string text = reference();
   if (text.empty()) {
-    std::cout << "skipped: SWITCHYARD_SOURCE does not name the source folder\n";
+    std::cout << "[skipped] SWITCHYARD_SOURCE does not name the source folder\n";
     return;
   }
   for (const TableSpec& table : core_tables())

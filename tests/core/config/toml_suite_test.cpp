@@ -36,7 +36,7 @@ std::vector<fs::path> listed(const std::string& begin) {
   std::ifstream list(suite_folder() / "files-toml-1.0.0");
   for (std::string line; std::getline(list, line);)
     if (line.starts_with(begin) && line.ends_with(".toml")) files.push_back(suite_folder() / line);
-  if (files.empty()) std::cout << "skipped: no toml-test files in " << suite_folder() << "\n";
+  if (files.empty()) std::cout << "[skipped] no toml-test files in " << suite_folder() << "\n";
   return files;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <cmath>
+#include <iostream>
 
 #include "../store/temp_folder.hpp"
 
@@ -139,7 +140,7 @@ TEST_CASE("a file is no screen, and NO_COLOR is honoured") {
   std::FILE* terminal = nullptr;  // a pseudo terminal, where the system gives one
   const int master = posix_openpt(02);
   if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || !(terminal = std::fopen(ptsname(master), "w"))) {
-    MESSAGE("skipped: no pseudo terminal");
+    std::cout << "[skipped] no pseudo terminal\n";
     return;
   }
   setenv("TERM", "xterm", 1);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iostream>
 #include <random>
 #include <set>
 
@@ -95,7 +96,7 @@ void kill_everywhere(std::int64_t step) {
     save_checkpoint(run.path(), 5, content_of(1), 2);
     end = killed_before_call(n, [&] { save_checkpoint(run.path(), step, content_of(2), 2); });
     if (end == End::untraceable) {
-      MESSAGE("skipped: processes cannot be traced here");
+      std::cout << "[skipped] processes cannot be traced here\n";
       return;
     }
     REQUIRE(fs::is_regular_file(run / "checkpoint/model.safetensors"));
