@@ -90,11 +90,11 @@ class Plan(ProgramTest):
         self.assertIn('head', errors)
 
     def test_a_machine_that_is_elsewhere(self):
-        out = self.succeeds('plan', 'tokens.toml', '--set', 'devices.use=["cuda:0", "cuda:1"]', '--set', 'devices.memory=1GiB').out
-        self.assertIn('cuda:1', out)
+        out = self.succeeds('plan', 'tokens.toml', '--set', 'devices.use=["cuda:98", "cuda:99"]', '--set', 'devices.memory=1GiB').out
+        self.assertIn('cuda:99', out)
         self.assertIn('1 GiB', out)
-        error = self.refused('train', 'tokens.toml', '--set', 'devices.use=["cuda:0", "cuda:1"]', '--set', 'devices.memory=1GiB').errors[0]
-        self.assertIn('cuda:0', error)
+        error = self.refused('train', 'tokens.toml', '--set', 'devices.use=["cuda:98", "cuda:99"]', '--set', 'devices.memory=1GiB').errors[0]
+        self.assertIn('cuda:98', error)
 
 
 if __name__ == '__main__':
