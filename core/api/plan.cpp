@@ -36,6 +36,20 @@ sy_rc sy_plan_json(sy_plan* plan, char** give_json, sy_error** err) {
   });
 }
 
+sy_rc sy_plan_html(sy_plan* plan, char** give_html, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    give_text(need(give_html, "give_html"), session.plan_html());
+  });
+}
+
+sy_rc sy_plan_trace(sy_plan* plan, char** give_json, sy_error** err) {
+  return guard(err, [&] {
+    Session& session = *alive(plan).session;
+    give_text(need(give_json, "give_json"), session.plan_trace());
+  });
+}
+
 sy_rc sy_plan_sweep(sy_runtime* runtime, char** give_text_, char** give_json, char** give_svg, sy_error** err) {
   return guard(err, [&] {
     const RuntimeState& state = *alive(runtime).state;

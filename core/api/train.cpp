@@ -69,6 +69,7 @@ TrainOptions options_of(const sy_train_options& o) {
   options.files = !(o.flags & SY_TRAIN_NO_FILES);
   if (o.out) options.out = o.out;
   if (o.resume) options.resume = o.resume;
+  if (o.trace) options.trace = o.trace;
   if (o.at_most > 0) options.at_most = o.at_most;
   return options;
 }

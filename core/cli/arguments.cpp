@@ -52,6 +52,9 @@ class Grammar {
     add_subject(*app, a->subject, "a TOML file");
     app->add_option("--out", a->out, "the run's folder; without it runs/NAME-001, counted up")->option_text("DIR");
     app->add_option("--resume", a->resume, "go on from the checkpoint of a run")->option_text("DIR");
+    app->add_option("--trace", a->trace,
+                    "write what the first steps after a warm-up did as trace events, beside the plan's")
+        ->option_text("FILE");
     app->add_flag("--print-config", a->print_config, "print all values in effect and where they come from, and end");
   }
 
@@ -81,6 +84,10 @@ class Grammar {
     app->add_option("--json", a->json, "also write the plan as JSON; -: to stdout, without the table")
         ->option_text("FILE");
     app->add_option("--schedule", a->schedule, "also write the schedule, one line for each device, for schedule.file")
+        ->option_text("FILE");
+    app->add_option("--trace", a->trace, "also write the plan's pass as trace events, for ui.perfetto.dev")
+        ->option_text("FILE");
+    app->add_option("--html", a->html, "also write the plan as a page for a browser; it needs no other file")
         ->option_text("FILE");
     app->add_flag("--sweep", a->sweep, "compare policies, schedules, micro-batch counts and recompute instead");
     app->add_option("--svg", a->svg, "with --sweep: also write time against memory as a picture")->option_text("FILE");

@@ -17,7 +17,7 @@ struct Subject {
 
 struct TrainArguments {
   Subject subject;
-  std::string out, resume;
+  std::string out, resume, trace;
   bool print_config = false;
   std::string program;  // how it was called
 };
@@ -35,9 +35,8 @@ int generate(const GenerateArguments& arguments);
 
 struct PlanArguments {
   Subject subject;
-  std::string json;      // file; "-": stdout; "": none
-  std::string schedule;  // file; "": none
-  std::string svg;       // file, of a sweep
+  std::string json;                        // file; "-": stdout; "": none
+  std::string schedule, html, trace, svg;  // files; "": none; svg: of a sweep
   bool sweep = false;
 };
 int plan(const PlanArguments& arguments);

@@ -46,17 +46,18 @@ int plan(const PlanArguments& arguments) {
     throw Failure{wrong_input, "--svg draws what --sweep compares; give both"};
   if (!arguments.schedule.empty() && arguments.sweep)
     throw Failure{wrong_input, "--schedule writes the schedule of one plan, --sweep makes many; give one of them"};
+  if (arguments.sweep && !(arguments.html.empty() && arguments.trace.empty()))
+    throw Failure{wrong_input, "--html and --trace show one plan, --sweep compares many; leave one out"};
   const Runtime runtime = open_runtime(arguments.subject.path, arguments.subject.sets);
   if (arguments.sweep) return sweep(arguments, runtime.get());
   sy_plan* raw = nullptr;
   call([&](sy_error** err) { return sy_plan_make(runtime.get(), &raw, err); });
   const Plan plan(raw);
   if (!arguments.schedule.empty()) write_file("--schedule", arguments.schedule, read(plan, sy_plan_schedule));
-  if (!arguments.json.empty()) {
-    const std::string json = read(plan, sy_plan_json);
-    if (arguments.json == "-") return std::cout << json, done;
-    write_file("--json", arguments.json, json);
-  }
+  if (!arguments.html.empty()) write_file("--html", arguments.html, read(plan, sy_plan_html));
+  if (!arguments.trace.empty()) write_file("--trace", arguments.trace, read(plan, sy_plan_trace));
+  if (arguments.json == "-") return std::cout << read(plan, sy_plan_json), done;
+  if (!arguments.json.empty()) write_file("--json", arguments.json, read(plan, sy_plan_json));
   std::cout << read(plan, sy_plan_text);
   return done;
 }

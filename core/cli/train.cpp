@@ -17,6 +17,7 @@ sy_train_options to_api(const TrainArguments& o, TrainView& view) {
   api.size = sizeof(api);
   api.out = o.out.empty() ? nullptr : o.out.c_str();
   api.resume = o.resume.empty() ? nullptr : o.resume.c_str();
+  api.trace = o.trace.empty() ? nullptr : o.trace.c_str();
   api.user = &view;
   api.on_plan = [](void* user, const char*, const char* json) { view_of(user).plan(json); };
   api.on_step = [](void* user, const sy_report* report) -> int32_t {

@@ -133,6 +133,12 @@ Event Device::mark() const {
   return event;
 }
 
+Event Device::mark_time() const {
+  Event event(backend_, id_, true);
+  call_plugin([&](sy_error** e) { return api().event_record(backend_->get(), event.get(), stream_, e); });
+  return event;
+}
+
 void Device::wait_for(const Event& event) const {
   if (event) call_plugin([&](sy_error** e) { return api().stream_wait(backend_->get(), stream_, event.get(), e); });
 }

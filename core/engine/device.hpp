@@ -92,6 +92,8 @@ class Device {
   bool is_asynchronous() const { return id_.type != SY_DEVICE_CPU; }
   /// Marks what is enqueued so far. [any]
   Event mark() const;
+  /// The same, with the time at which the stream gets there; also on a synchronous device. [any]
+  Event mark_time() const;
   /// Later work waits for the event. [any]
   void wait_for(const Event& event) const;
   /// Copies from another device, after `ready` there. The source must stay until this device has done the copy; a

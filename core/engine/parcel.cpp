@@ -7,8 +7,8 @@
 
 namespace switchyard {
 
-Event::Event(std::shared_ptr<OpenedBackend> backend, sy_device device) : backend_(std::move(backend)) {
-  call_plugin([&](sy_error** e) { return backend_->api().event_new(backend_->get(), device, 0, &event_, e); });
+Event::Event(std::shared_ptr<OpenedBackend> backend, sy_device device, bool timed) : backend_(std::move(backend)) {
+  call_plugin([&](sy_error** e) { return backend_->api().event_new(backend_->get(), device, timed, &event_, e); });
 }
 
 Event::~Event() {
@@ -31,6 +31,13 @@ bool Event::ready() const {
 
 void Event::wait() const {
   if (event_) call_plugin([&](sy_error** e) { return backend_->api().event_sync(backend_->get(), event_, e); });
+}
+
+double Event::seconds_until(const Event& later) const {
+  double seconds = 0;
+  call_plugin(
+      [&](sy_error** e) { return backend_->api().event_seconds(backend_->get(), event_, later.event_, &seconds, e); });
+  return seconds;
 }
 
 Parcel::Parcel(Tensor sent, const Device& sender) : tensor(std::move(sent)), from(&sender) {

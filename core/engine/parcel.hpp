@@ -26,8 +26,8 @@ class OpenedBackend;
 class Event {
  public:
   Event() = default;
-  /// Not recorded yet.
-  Event(std::shared_ptr<OpenedBackend> backend, sy_device device);
+  /// Not recorded yet. timed: seconds_until() may be asked.
+  Event(std::shared_ptr<OpenedBackend> backend, sy_device device, bool timed = false);
   Event(Event&& o) noexcept { swap(o); }
   Event& operator=(Event&& o) noexcept {
     swap(o);
@@ -39,6 +39,8 @@ class Event {
   /// Is everything before it done? True when empty. Throws what the device failed with.
   bool ready() const;
   void wait() const;
+  /// Of two timed events of one device, both passed.
+  double seconds_until(const Event& later) const;
 
  private:
   void swap(Event& o) noexcept;

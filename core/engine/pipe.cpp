@@ -76,6 +76,7 @@ void Pipe::Impl::open_devices(const Config& config) {
     auto& backend = opened[d.backend];
     if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend);
     devices.push_back(std::make_unique<Device>(d, backend));
+    recorders.push_back(std::make_unique<Recorder>(*devices.back()));
   }
 }
 
@@ -89,7 +90,8 @@ void Pipe::Impl::allocate(const StorageOptions& options) {
     storage[d] = std::make_unique<DeviceStorage>(*devices[d], d, *model, device_of_layer, options, stored);
   });
   for (const Stage& s : plan.stages)
-    stages.push_back(std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], channels));
+    stages.push_back(
+        std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], *recorders[s.device], channels));
   on_all([this](int d) {
     for (const Stage& s : plan.stages)
       if (s.device == d) stages[s.index]->bind(stored);

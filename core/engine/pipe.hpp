@@ -22,6 +22,7 @@
 #include "engine/loss_scale.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
+#include "plan/timeline.hpp"
 #include "plugin/registry.hpp"
 
 namespace switchyard {
@@ -33,7 +34,15 @@ struct StepResult {
   double grad_norm = 0;            // global two-norm, before clipping, without the loss scale
   bool skipped = false;            // a gradient was not finite: nothing changed but the loss scale
   double loss_scale = 1;
-  std::vector<double> micro_losses;  // sums per micro-batch, in order
+  std::vector<double> micro_losses;         // sums per micro-batch, in order
+  std::vector<std::optional<double>> busy;  // seconds inside of actions, per device; nothing for a GPU unless record()
+  double passes_s = 0;                      // seconds of all passes together, without norm and update
+};
+
+/// One pass of a step as it was measured.
+struct RecordedPass {
+  double begin = 0;  // seconds since record() was called
+  Timeline timeline;
 };
 
 struct DevicePeak {
@@ -81,6 +90,12 @@ class Pipe {
   sy_dtype stored_dtype(const TensorName& which) const;
   /// Copies owners' values to the other uses of tied weights and to compute-type copies; call after write(). [ctl]
   void values_changed();
+
+  /// Whether steps from now on remember when each action and transfer began and ended; they then wait for asynchronous
+  /// devices before and after each pass. [ctl]
+  void record(bool on);
+  /// The passes of the last step that was done, while recording. [ctl]
+  const std::vector<RecordedPass>& recorded() const;
 
   LossScale& loss_scale();
   int64_t applied_steps() const;

@@ -10,6 +10,7 @@
 #include "engine/crew.hpp"
 #include "engine/failure.hpp"
 #include "engine/pipe.hpp"
+#include "engine/recorder.hpp"
 #include "engine/stage.hpp"
 #include "engine/storage.hpp"
 #include "plugin/chosen.hpp"
@@ -34,6 +35,7 @@ struct Pipe::Impl {
   std::vector<Stored> stored;
   std::vector<std::unique_ptr<DeviceStorage>> storage;
   std::vector<std::unique_ptr<EdgeChannel>> channels;
+  std::vector<std::unique_ptr<Recorder>> recorders;  // one for each device
   std::vector<std::unique_ptr<StageRunner>> stages;
   Failure failure;
   std::unique_ptr<Crew> crew;
@@ -42,6 +44,8 @@ struct Pipe::Impl {
   int64_t applied = 0;
   uint32_t param_version = 1;
   sy_opt_control control{};
+  std::optional<Recorder::Clock::time_point> recording_since;
+  std::vector<RecordedPass> recorded;
   std::optional<Error> poisoned;                                     // why no further step is possible
   std::map<int, std::vector<std::vector<Action>>> forward_programs;  // by micro-batches
 
@@ -58,7 +62,11 @@ struct Pipe::Impl {
   /// `stop_within` after it. A body that hangs outlives the call: what it refers to is the Impl's, or its own.
   void on_all(std::function<void(int)> body);
   using Context = std::shared_ptr<StepContext>;
-  void run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first, int count);
+  /// Gives when it began.
+  Recorder::Clock::time_point run_pass(const std::vector<std::vector<Action>>& programs, const Context& context,
+                                       int first, int count);
+  /// What the recorders saw of a pass, added to the step's result.
+  void count_time(Recorder::Clock::time_point began, StepResult& result);
   Context context_for(uint32_t kind, const HostTensor& inputs, const HostTensor* targets);
   const Shapes& shapes_for(uint32_t kind, int64_t rows, const Shape& sample);
   void add_micro_batches(StepContext& context, int64_t first_row, int64_t rows, int most);

@@ -85,10 +85,12 @@ void Pipe::Impl::Cancellable::end() {
   }
 }
 
-void Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs, const Context& context, int first,
-                          int count) {
+Recorder::Clock::time_point Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs,
+                                                 const Context& context, int first, int count) {
+  const Recorder::Clock::time_point began = Recorder::Clock::now();
   try {
-    on_all([this, &programs, context, first, count](int d) {  // the programs are the plan's
+    on_all([this, &programs, context, began, first, count](int d) {  // the programs are the plan's
+      recorders[d]->start(context->records, began, first);
       for (const Action& a : programs[d]) {
         if (a.micro_batch >= count) continue;  // a smaller last batch has fewer
         if (failure.failed()) throw Stopped();
@@ -99,6 +101,27 @@ void Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs, cons
     context->loan->take_back();
     throw;
   }
+  return began;
+}
+
+void Pipe::Impl::count_time(Recorder::Clock::time_point began, StepResult& result) {
+  const auto seconds = [&](auto duration) { return std::chrono::duration<double>(duration).count(); };
+  if (recording_since) {
+    settle();
+    const std::size_t n = devices.size();
+    RecordedPass pass{seconds(began - *recording_since), {std::vector<std::vector<TimedAction>>(n), {}, {}, 0}};
+    pass.timeline.memory.resize(n);
+    for (std::size_t d = 0; d < n; ++d) recorders[d]->read(static_cast<int>(d), pass.timeline);
+    recorded.push_back(std::move(pass));
+  }
+  double last = 0;
+  result.busy.resize(devices.size(), 0.0);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const std::optional<double> busy = recorders[d]->busy();
+    result.busy[d] = busy && result.busy[d] ? std::optional(*result.busy[d] + *busy) : std::nullopt;
+    last = std::max(last, recorders[d]->last());
+  }
+  result.passes_s += last;
 }
 
 // ---- what a call is about -----------------------------------------------------------------------------------------
@@ -195,12 +218,17 @@ StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, const Context& s
   check_batch(batch.inputs, &batch.targets, *context.micro_batches[0].shapes);
   const int64_t valid = count_valid(batch.targets, model->batch().ignore);
   context.loss_weight = valid > 0 ? loss_scale.value() / static_cast<double>(valid) : 0;
+  context.records = recording_since.has_value();
+  recorded.clear();
   on_all([this](int d) { storage[d]->start_step(); });
-  for (const auto& [first, count] : passes) run_pass(plan.train, shared, first, count);
+  StepResult times;
+  for (const auto& [first, count] : passes) count_time(run_pass(plan.train, shared, first, count), times);
   on_all([this](int d) { sum_tied(d); });
   const double norm = gradient_norm();
   StepResult result = collect(context, valid);
   result.grad_norm = norm;
+  result.busy = std::move(times.busy);
+  result.passes_s = times.passes_s;
   return result;
 }
 
@@ -287,6 +315,13 @@ void Pipe::Impl::share_tied(int d) {
       devices[d]->copy_from(stored[p.index].value.get(), stored[p.owner].value.get(), there, there.mark());
     }
 }
+
+void Pipe::record(bool on) {
+  impl_->recording_since.reset();
+  if (on) impl_->recording_since = Recorder::Clock::now();
+}
+
+const std::vector<RecordedPass>& Pipe::recorded() const { return impl_->recorded; }
 
 StepResult Pipe::gradients(const Batch& batch, uint64_t step) {
   Impl& i = *impl_;

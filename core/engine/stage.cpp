@@ -33,10 +33,11 @@ struct StageRunner::MicroBatch {
 };
 
 StageRunner::StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
-                         std::vector<std::unique_ptr<EdgeChannel>>& channels)
+                         Recorder& recorder, std::vector<std::unique_ptr<EdgeChannel>>& channels)
     : model_(model),
       stage_(stage),
       device_(device),
+      recorder_(recorder),
       plan_devices_(plan.devices),
       channels_(channels),
       arrivals_(device) {
@@ -149,8 +150,9 @@ void StageRunner::act(const Action& action, StepContext& context, int micro_batc
       return backward(context, micro_batch, true);
     case SY_ACT_W:
       return backward_weight(context, micro_batch);
-    case SY_ACT_R:
-      return;  // replay happens inside the backward of each recomputed layer
+    case SY_ACT_R:  // replay happens inside the backward of each recomputed layer
+      recorder_.begin_action(SY_ACT_R, stage_.index, micro_batch);
+      return recorder_.end_action();
   }
 }
 
@@ -179,8 +181,17 @@ Tensor StageRunner::batch_tensor(const StepContext& context, const MicroBatchInp
   return !targets && is_float(from.dtype()) ? device_.cast(here, model_.run_type()) : here;
 }
 
-void StageRunner::receive(const StepContext& context, MicroBatch& m) {
-  for (const EdgePort& port : in_) m.values[port.number] = arrivals_.take(channels_[port.edge]->take());
+/// Waits for what comes over an edge, and copies it here from another device.
+Tensor StageRunner::take(const EdgePort& port, int number) {
+  Parcel parcel = channels_[port.edge]->take();
+  if (parcel.from == &device_) return arrivals_.take(std::move(parcel));
+  recorder_.begin_transfer(port.edge, number);
+  Tensor here = arrivals_.take(std::move(parcel));
+  recorder_.end_transfer();
+  return here;
+}
+
+void StageRunner::read_batch(const StepContext& context, MicroBatch& m) {
   for (std::size_t v = 0; v < values_.size(); ++v)
     if (values_[v].first < 0 && forward_uses_[v] > 0 && (values_[v].second == 0 || context.targets))
       m.values[v] = context.loan->use([&] { return batch_tensor(context, *m.input, values_[v].second == 1); });
@@ -196,11 +207,14 @@ bool keeps(const StepContext& context) { return context.kind == SY_TRAIN && !con
 void StageRunner::forward(StepContext& context, int number) {
   MicroBatch& m = micro_batch(number);
   m.input = &context.micro_batches[number];
-  receive(context, m);
+  for (const EdgePort& port : in_) m.values[port.number] = take(port, number);
+  recorder_.begin_action(SY_ACT_F, stage_.index, number);
+  read_batch(context, m);
   for (LocalLayer& layer : layers_) {
     if (context.stop->load()) throw Stopped();
     forward_layer(layer, context, m);
   }
+  recorder_.end_action();
   for (const EdgePort& port : out_) {
     channels_[port.edge]->send(Parcel(m.values[port.number], device_));
     if (--m.uses_left[port.number] == 0) m.values[port.number].reset();
@@ -303,11 +317,13 @@ std::string StageRunner::device_text(sy_device device) const {
 
 void StageRunner::backward(StepContext& context, int number, bool input_only) {
   MicroBatch& m = micro_batch(number);
-  for (const EdgePort& port : gradients_in_) m.gradients[port.number] = arrivals_.take(channels_[port.edge]->take());
+  for (const EdgePort& port : gradients_in_) m.gradients[port.number] = take(port, number);
+  recorder_.begin_action(input_only ? SY_ACT_I : SY_ACT_B, stage_.index, number);
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     if (context.stop->load()) throw Stopped();
     backward_layer(*layer, context, m, input_only && layer->layer->splits());
   }
+  recorder_.end_action();
   for (const EdgePort& port : gradients_out_) {
     channels_[port.edge]->send(Parcel(std::move(m.gradients[port.number]), device_));
     m.gradients[port.number].reset();
@@ -380,6 +396,7 @@ void StageRunner::call_backward(LocalLayer& local, const StepContext& context, M
 
 void StageRunner::backward_weight(StepContext& context, int number) {
   MicroBatch& m = micro_batch(number);
+  recorder_.begin_action(SY_ACT_W, stage_.index, number);
   for (auto local = layers_.rbegin(); local != layers_.rend(); ++local) {
     const Layer& layer = *local->layer;
     const std::size_t at = static_cast<std::size_t>(layer.index - stage_.first);
@@ -392,6 +409,7 @@ void StageRunner::backward_weight(StepContext& context, int number) {
       });
     });
   }
+  recorder_.end_action();
   in_flight_[number].reset();
 }
 

@@ -13,6 +13,7 @@
 #include "engine/channel.hpp"
 #include "engine/device.hpp"
 #include "engine/parcel.hpp"
+#include "engine/recorder.hpp"
 #include "engine/storage.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
@@ -66,6 +67,7 @@ struct StepContext {
   std::shared_ptr<Loan> loan = std::make_shared<Loan>();  // of both
   std::vector<MicroBatchInput> micro_batches;
   const std::atomic<bool>* stop = nullptr;  // somebody failed: stop at the next layer
+  bool records = false;                     // every action's time is remembered
   bool checks_finite = false;               // an output that is not finite is an error; nothing is kept for a backward
   std::vector<Tensor> results;              // of the loss layer, per micro-batch: each written by one stage thread
 };
@@ -73,7 +75,7 @@ struct StepContext {
 class StageRunner {
  public:
   /// Everything is lent for the runner's life. `channels` holds one channel per edge of the plan.
-  StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
+  StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device, Recorder& recorder,
               std::vector<std::unique_ptr<EdgeChannel>>& channels);
   ~StageRunner();
   StageRunner(const StageRunner&) = delete;
@@ -102,7 +104,8 @@ class StageRunner {
   void forward(StepContext& context, int micro_batch);
   void backward(StepContext& context, int micro_batch, bool input_only);
   void backward_weight(StepContext& context, int micro_batch);
-  void receive(const StepContext& context, MicroBatch& m);
+  Tensor take(const EdgePort& port, int micro_batch);
+  void read_batch(const StepContext& context, MicroBatch& m);
   Tensor batch_tensor(const StepContext& context, const MicroBatchInput& input, bool targets);
   void forward_layer(LocalLayer& layer, StepContext& context, MicroBatch& m);
   std::vector<Tensor> call_forward(LocalLayer& layer, const StepContext& context, MicroBatch& m,
@@ -121,6 +124,7 @@ class StageRunner {
   const Model& model_;
   const Stage stage_;
   const Device& device_;
+  Recorder& recorder_;
   const std::vector<PlanDevice>& plan_devices_;
   std::vector<std::unique_ptr<EdgeChannel>>& channels_;
   Arrivals arrivals_;

@@ -159,5 +159,8 @@ Plan make_single_device_plan(const Config& config, Registry& registry, Model& mo
 std::string plan_text(const Plan& plan, const Model& model);
 /// One JSON object (docs in core/plan/README.md); devices carry replica and shard indices, both 0.
 std::string plan_json(const Plan& plan, const Model& model);
+/// A page that needs nothing else: the JSON, its timeline, and a script that draws them. Beyond 50,000 actions a share
+/// of the devices is drawn, and the page says so.
+std::string plan_html(const Plan& plan, const Model& model, const std::string& title);
 
 }  // namespace switchyard

@@ -86,6 +86,11 @@ std::string metrics_line(const Metrics& metrics) {
     for (const auto& [device, bytes] : metrics.peak_bytes) devices.add(device, bytes);
     line.put("peak_bytes", devices.object());
   }
+  if (!metrics.idle.empty()) {
+    Line devices;
+    for (const auto& [device, share] : metrics.idle) devices.add(device, share);
+    line.put("idle", devices.object());
+  }
   for (const auto& [key, value] : metrics.more) line.add(key, value);
   return line.object();
 }
@@ -105,6 +110,8 @@ Metrics parse_metrics(const std::string& text) {
     if (key == "peak_bytes" && value.is_object())
       for (const auto& [device, bytes] : value.items())
         metrics.peak_bytes.emplace_back(device, bytes.get<std::int64_t>());
+    if (key == "idle" && value.is_object())
+      for (const auto& [device, share] : value.items()) metrics.idle.emplace_back(device, share.get<double>());
     if (!value.is_number()) continue;
     const auto* at =
         std::find_if(std::begin(known), std::end(known), [&](const auto& entry) { return key == entry.first; });

@@ -20,7 +20,8 @@ struct Metrics {
   std::optional<double> seconds;  // since training began
   std::optional<double> val_loss;
   std::vector<std::pair<std::string, std::int64_t>> peak_bytes;  // device name, bytes; in the order of the plan
-  std::vector<std::pair<std::string, double>> more;              // further numbers: accuracy, loss_scale, ...
+  std::vector<std::pair<std::string, double>> idle;  // device name, share of the passes since the last report
+  std::vector<std::pair<std::string, double>> more;  // further numbers: accuracy, loss_scale, ...
 };
 
 /// The line without its end. Numbers have the fewest digits that read back to the same bits: a value that is exactly a

@@ -30,6 +30,9 @@ struct Report {
   double seconds = 0;             // since training began, also before a resume
   double seconds_left = 0;        // estimate
   std::vector<DevicePeak> peaks;  // in the order of the plan's devices
+  /// Share of the pipeline's passes since the last report, by device, in which it was not inside of an action. Nothing
+  /// for a GPU, whose actions are only enqueued.
+  std::vector<std::optional<double>> idle;
 };
 
 /// Called on the thread that called the session; a throw ends the call. Empty functions are not called.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/sample_order.hpp"
+#include "plan/trace.hpp"
 #include "plugin/chosen.hpp"
 #include "schedule/schedule_file.hpp"
 #include "store/checkpoint.hpp"
@@ -112,6 +113,12 @@ const Plan& Session::plan() const { return impl_->pipe ? impl_->pipe->plan() : i
 std::string Session::plan_text() { return switchyard::plan_text(plan(), model()); }
 std::string Session::schedule_text() { return switchyard::schedule_text(plan(), model()); }
 std::string Session::plan_json() { return switchyard::plan_json(plan(), model()); }
+std::string Session::plan_html() {
+  const std::string name =
+      impl_->from_run.empty() ? fs::path(config().file).stem().string() : fs::path(impl_->from_run).filename().string();
+  return switchyard::plan_html(plan(), model(), name.empty() ? "Plan" : name);
+}
+std::string Session::plan_trace() { return switchyard::plan_trace(plan(), model()); }
 bool Session::has_data() const { return impl_->data.has_value(); }
 
 const DataSet& Session::data() const {

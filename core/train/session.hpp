@@ -64,6 +64,8 @@ class Session {
   const Plan& plan() const;
   std::string plan_text();
   std::string plan_json();
+  std::string plan_html();
+  std::string plan_trace();
   std::string schedule_text();  // for schedule.type = "file"
   bool has_data() const;
   const DataSet& data() const;  // SY_E_STATE: none

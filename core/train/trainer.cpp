@@ -1,5 +1,6 @@
 #include "train/trainer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "train/batch_feed.hpp"
 #include "train/run_files.hpp"
 #include "train/session.hpp"
+#include "train/step_trace.hpp"
 
 namespace switchyard {
 namespace {
@@ -32,12 +34,14 @@ class Trainer {
     for (const std::string& doubt : session_.check()) say("warning: " + doubt);
     const std::optional<RunFolder> folder = choose_folder();
     if (folder) lock_.emplace(folder->path());
+    if (!options_.trace.empty()) trace_.emplace(options_.trace, session_);
     prepare(folder, fresh);
     result_.sample_before = sample();
     try {
       loop();
+      if (trace_) trace_->finish();
     } catch (const Error& failure) {
-      draw_after_failure();
+      show_after_failure();
       throw with_checkpoint(failure);
     }
     end();
@@ -99,12 +103,29 @@ class Trainer {
     while (step() < train_.steps && !result_.stopped) {
       const Clock::time_point before = Clock::now();
       const Batch& batch = feed.of(step() + 1);
+      if (trace_) trace_->before_step(steps_left());
       const StepResult done = session_.train_step(batch);
       busy_ += seconds_since(before);
+      if (trace_) trace_->after_step(step());
       count_skipped(done);
+      count_time(done);
       count(batch);
       after_step(done, step() == train_.steps);
     }
+  }
+
+  /// Of this call.
+  std::int64_t steps_left() const {
+    const std::int64_t left = train_.steps - step();
+    return options_.at_most ? std::min(left, first_ + *options_.at_most - step()) : left;
+  }
+
+  void count_time(const StepResult& done) {
+    device_busy_.resize(done.busy.size(), 0.0);
+    for (std::size_t d = 0; d < done.busy.size(); ++d)
+      device_busy_[d] =
+          done.busy[d] && device_busy_[d] ? std::optional(*device_busy_[d] + *done.busy[d]) : std::nullopt;
+    passes_ += done.passes_s;
   }
 
   bool asked_to_stop() const { return hooks_.stop && hooks_.stop->load(); }
@@ -167,6 +188,8 @@ class Trainer {
     const auto steps = static_cast<double>(step() - interval_first_);
     r.seconds_left = seconds_since(interval_begin_) / steps * static_cast<double>(train_.steps - step());
     r.peaks = session_.pipe().peaks();
+    for (const std::optional<double>& busy : device_busy_)
+      r.idle.push_back(busy && passes_ > 0 ? std::optional(1 - *busy / passes_) : std::nullopt);
     return r;
   }
 
@@ -185,7 +208,8 @@ class Trainer {
     if (files_ && report.val_loss) files_->draw();
     if (hooks_.report) hooks_.report(report);
     interval_tokens_ = 0;
-    busy_ = 0;
+    busy_ = passes_ = 0;
+    device_busy_.clear();
     interval_first_ = step();
     interval_begin_ = Clock::now();
   }
@@ -202,6 +226,8 @@ class Trainer {
     m.val_loss = r.val_loss;
     for (const DevicePeak& peak : r.peaks)
       m.peak_bytes.emplace_back(peak.device, static_cast<std::int64_t>(peak.measured));
+    for (std::size_t d = 0; d < r.idle.size(); ++d)
+      if (r.idle[d]) m.idle.emplace_back(r.peaks[d].device, *r.idle[d]);
     if (r.accuracy) m.more.emplace_back("accuracy", *r.accuracy);
     if (r.val_accuracy) m.more.emplace_back("val_accuracy", *r.val_accuracy);
     if (r.loss_scale) m.more.emplace_back("loss_scale", *r.loss_scale);
@@ -242,8 +268,9 @@ class Trainer {
     return written;
   }
 
-  void draw_after_failure() {
+  void show_after_failure() {
     try {
+      if (trace_) trace_->finish();
       if (files_) files_->draw();
     } catch (const std::exception&) {  // the first failure is the one to tell
     }
@@ -256,6 +283,7 @@ class Trainer {
   const TrainConfig& train_;
   std::optional<FolderLock> lock_;  // of the run's folder
   std::optional<RunFiles> files_;
+  std::optional<StepTrace> trace_;
   TrainResult result_;
   std::int64_t saved_ = -1, skipped_ = 0;
   bool counts_tokens_ = true;
@@ -266,7 +294,9 @@ class Trainer {
   std::int64_t interval_first_ = 0;  // step
   std::int64_t first_ = 0;           // the step before this call's first one
   std::int64_t interval_tokens_ = 0;
-  double busy_ = 0;  // seconds of steps and waiting for batches
+  double busy_ = 0;                                 // seconds of steps and waiting for batches
+  double passes_ = 0;                               // of the pipeline's passes alone
+  std::vector<std::optional<double>> device_busy_;  // of them, inside of actions
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct TrainOptions {
   bool files = true;   // false: nothing is written, and `out` and `resume` stay empty
   std::string out;     // the run's folder; "": runs/STEM-001 (counted up) in the current folder, or that of `resume`
   std::string resume;  // the folder of a run to go on from; "": from the first weights
+  std::string trace;   // a file for what the first steps after a warm-up did, beside the plan's pass; "": none
   /// Ends after so many steps of this call, as if asked to stop; the learning rate follows train.steps all the same.
   std::optional<std::int64_t> at_most;
 };

@@ -91,6 +91,10 @@ SY_EXPORT sy_rc sy_plan_make(sy_runtime *, sy_plan **give, sy_error **err);
 SY_EXPORT void sy_plan_free(sy_plan *take); /*                                                                   [ctl] */
 SY_EXPORT sy_rc sy_plan_text(sy_plan *, char **give_text, sy_error **err); /* for people                         [ctl] */
 SY_EXPORT sy_rc sy_plan_json(sy_plan *, char **give_json, sy_error **err); /* core/plan/README.md                [ctl] */
+/* A page for a browser, which needs no other file: time, memory, edges and costs, with the JSON inside.         [ctl] */
+SY_EXPORT sy_rc sy_plan_html(sy_plan *, char **give_html, sy_error **err);
+/* Trace events of one pass as the plan expects it, for ui.perfetto.dev.                                         [ctl] */
+SY_EXPORT sy_rc sy_plan_trace(sy_plan *, char **give_json, sy_error **err);
 /* Every policy x schedule x micro-batch count x recompute, planned and simulated, the best first: a table for people, JSON
  * (core/plan/README.md), a picture (SVG). Each may be NULL.                                                     [ctl] */
 SY_EXPORT sy_rc sy_plan_sweep(sy_runtime *, char **give_text, char **give_json, char **give_svg, sy_error **err);
@@ -212,6 +216,7 @@ typedef struct sy_train_options {
   int32_t (*on_step)(void *user, const sy_report *);   /* after every step; not 0: stop, with a checkpoint */
   int32_t (*on_report)(void *user, const sy_report *); /* at train.report_every and when val_loss was measured; the same */
   void (*on_event)(void *user, const char *line);      /* "checkpoint of step 200: ...", "warning: ..." */
+  const char *trace; /* file for trace events of the first steps after a warm-up, as they were measured; NULL: none */
 } sy_train_options;
 
 /* Trains as the configuration says. Result: {"folder","step","stopped","seconds","loss","val_loss","val_accuracy",

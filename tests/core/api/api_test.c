@@ -79,6 +79,9 @@ static void plans(sy_runtime *runtime) {
   OK(sy_plan_text(plan, &text, &err));
   CHECK(strstr(text, "contiguous, 1f1b, 2 micro-batches of 2 x 3") != NULL);
   sy_free(text);
+  OK(sy_plan_html(plan, &text, &err));
+  CHECK(strstr(text, "</html>"));
+  sy_free(text);
   OK(sy_plan_json(plan, &text, &err));
   CHECK(strstr(text, "\"replica\":0") != NULL);
   sy_free(text);

@@ -33,14 +33,16 @@ TEST_CASE("a line holds what is there, in a fixed order") {
   metrics.seconds = 2.25;
   metrics.val_loss = 2;
   metrics.peak_bytes = {{"cpu:0", 1024}, {"cuda:\"1\"", 5000000000}};
+  metrics.idle = {{"cpu:0", 0.25}};
   metrics.more = {{"accuracy", 0.75}};
   CHECK(
       metrics_line(metrics) ==
       R"({"step": 10, "loss": 2.5, "grad_norm": 0.1, "lr": 1e-05, "tokens": 40960, "tokens_per_s": 17100, )"
-      R"("seconds": 2.25, "val_loss": 2, "peak_bytes": {"cpu:0": 1024, "cuda:\"1\"": 5000000000}, "accuracy": 0.75})");
+      R"("seconds": 2.25, "val_loss": 2, "peak_bytes": {"cpu:0": 1024, "cuda:\"1\"": 5000000000}, "idle": {"cpu:0": 0.25}, "accuracy": 0.75})");
   const Metrics back = parse_metrics(metrics_line(metrics));
   CHECK(metrics_line(back) == metrics_line(metrics));
   CHECK(back.peak_bytes == metrics.peak_bytes);
+  CHECK(back.idle == metrics.idle);
   CHECK(back.tokens == 40960);
 }
 
