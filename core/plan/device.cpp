@@ -146,6 +146,16 @@ void set_threads(std::vector<PlanDevice>& devices, int64_t configured) {
     d.threads = configured > 0 ? configured : std::max<int64_t>(1, cores / std::max<int64_t>(1, cpus));
 }
 
+/// A device that is not here is taken to be like one of its kind that is: a pair of which one is missing is no odd pair.
+void assume_alike(std::vector<PlanDevice>& devices) {
+  for (PlanDevice& d : devices) {
+    const auto known = std::find_if(devices.begin(), devices.end(), [&](const PlanDevice& other) {
+      return other.flops > 0 && other.device.type == d.device.type;
+    });
+    if (d.flops <= 0 && known != devices.end()) d.flops = known->flops, d.flops_fp32 = known->flops_fp32;
+  }
+}
+
 PlanMachine machine_that_is_here(const Config& config, Registry& registry) {
   const std::vector<Placed> names = config.devices.automatic ? automatic_devices(registry) : config.devices.use;
   PlanMachine machine;
@@ -154,6 +164,7 @@ PlanMachine machine_that_is_here(const Config& config, Registry& registry) {
     machine.devices.push_back(resolve_device(config, registry, names[i], i));
     seats.push_back({0, static_cast<int>(i), machine.devices.back().device.type});
   }
+  assume_alike(machine.devices);
   set_threads(machine.devices, config.devices.threads);
   machine.links = Links(std::move(seats));
   return machine;

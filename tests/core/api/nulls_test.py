@@ -21,6 +21,8 @@ name = "a"
 out = 4
 [[layer]]
 type = "plain_cross_entropy"
+[devices]
+use = "cpu:0"
 [train]
 batch = 2
 steps = 2
