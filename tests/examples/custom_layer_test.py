@@ -21,9 +21,10 @@ class CustomLayer(Example):
     def setUpClass(cls):
         cls.installed = Installed(cls, "custom_layer")
         # LibTorch was not installed below the folder; with a sysroot, pkg-config looks for it there.
-        torch = cls.installed.run("pkg-config", "--variable=torchdir", "switchyard_torch").strip()
-        os.makedirs(os.path.dirname(cls.installed.folder + torch))
-        os.symlink(torch, cls.installed.folder + torch)
+        folder = cls.installed.folder
+        torch = cls.installed.run("pkg-config", "--variable=torchdir", "switchyard_torch").strip().removeprefix(folder)
+        os.makedirs(os.path.dirname(folder + torch))
+        os.symlink(torch, folder + torch)
         cls.installed.run("make", "-C", cls.installed.example, "sy-layer-channel_scale.so", "sy-layer-torch_scale.so")
         cls.config = cls.installed.file("custom_layer.toml")
 
@@ -40,7 +41,8 @@ class CustomLayer(Example):
         self.assertNotEqual(self.installed_losses("other", "layer.scale.start=2.0"), expected)
 
     def test_the_same_layer_of_libtorch_operators_gives_the_same_losses(self):
-        torch = 'plugins.load=["sy-layer-torch_scale.so"]', "layer.scale.type=torch_scale"
+        path = self.installed.file("sy-layer-torch_scale.so")
+        torch = f'plugins.load=["{path}"]', "layer.scale.type=torch_scale"
         expected = [float(x) for x in self.installed_losses("by_hand")]
         losses = [float(x) for x in self.installed_losses("torch", *torch)]
         for ours, theirs in zip(losses, expected, strict=True):

@@ -69,7 +69,8 @@ class Installed:
             if os.path.basename(root) == "bin":
                 self.program = os.path.join(root, "switchyard")
         self.environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"),
-                                PKG_CONFIG_SYSROOT_DIR=self.folder, LD_LIBRARY_PATH=library)
+                                PKG_CONFIG_SYSROOT_DIR=self.folder,
+                                LD_LIBRARY_PATH=f"{library}:{library}/switchyard")
         self.example = os.path.join(self.folder, "work", example)
         made_here = shutil.ignore_patterns("*.so", "rings")
         shutil.copytree(os.path.dirname(path_of(example)), self.example, ignore=made_here)
