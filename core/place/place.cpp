@@ -70,6 +70,7 @@ class Question {
     if (raw + 1 != static_cast<int32_t>(n_stages)) refuse("stage " + std::to_string(raw + 1) + " has no layer");
     for (std::size_t l = 0; l < n; ++l)
       p.recompute.push_back(recompute ? recompute[l] && !in_.model->layers()[l].is_loss() : bool(in_.recompute[l]));
+    p.chosen = recompute != nullptr;
     return p;
   }
 
@@ -89,6 +90,9 @@ class Question {
       c.size = sizeof(c);
       c.pin = in_.pins[l];
       c.tie = -1;
+      c.recompute = in_.free[l]        ? uint32_t{SY_RECOMPUTE_FREE}
+                    : in_.recompute[l] ? uint32_t{SY_RECOMPUTE_ALWAYS}
+                                       : uint32_t{SY_RECOMPUTE_NEVER};
       for (const int p : layer.parameters) {
         const Parameter& parameter = in_.model->parameters()[p];
         if (parameter.is_tied()) c.tie = in_.model->parameters()[parameter.owner].layer;
@@ -130,7 +134,9 @@ class Question {
       out->misfit_bytes = layout.misfit_bytes;
       out->step_s = layout.prediction.step_s;
       if (out->peak_bytes)
-        for (std::size_t d = 0; d < layout.memory.size(); ++d) out->peak_bytes[d] = layout.memory[d].peak();
+        for (std::size_t d = 0; d < layout.memory.size(); ++d) out->peak_bytes[d] = layout.memory[d].bound;
+      if (out->recompute)
+        for (std::size_t l = 0; l < layout.recompute.size(); ++l) out->recompute[l] = layout.recompute[l];
     });
   }
   static sy_rc match(void* self, const char* pattern, uint8_t* hit, sy_error** err) {
@@ -211,6 +217,9 @@ Placement place_layers(const ChosenPolicy& policy, const PlaceInput& in) {
                 "placement.policy = \"" + std::string(policy.api().id) + "\": " + e.what());
   }
   Placement p = question.checked(placed.n_stages, stage_of_layer.data(), device_of_stage.data(), recompute.data());
+  p.chosen = false;  // a policy that sets no free layer leaves the choice to the plan
+  for (std::size_t l = 0; l < n; ++l) p.chosen = p.chosen || (in.free[l] && p.recompute[l]);
+  p.closest = placed.closest != 0;
   p.why = why.text;
   return p;
 }

@@ -15,6 +15,8 @@ struct Placement {
   std::vector<int> stage_of_layer;
   std::vector<int> device_of_stage;
   std::vector<bool> recompute;
+  bool closest = false;  // the policy found nothing that fits, and this comes closest
+  bool chosen = false;  // the policy decided what is recomputed; else layers that are free to choose are up to the plan
   std::string why;
 };
 
@@ -29,6 +31,7 @@ struct PlaceInput {
   const LayerTimes* times = nullptr;
   std::vector<int> pins;            // device per layer, or -1
   std::vector<bool> recompute;      // as configured
+  std::vector<bool> free;           // layers of which the configuration leaves it open (train.recompute = "auto")
   std::vector<DeviceMemory> fixed;  // of each layer alone: weights, gradients, states
   int micro_batches = 1;
   std::function<Layout(const Placement&)> lay_out;

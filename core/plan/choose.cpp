@@ -193,10 +193,10 @@ Plan choose_plan(const Config& config, Registry& registry, Model& model, const P
   const Config best = settled(config, trials.at(0).what);
   Planner planner(best, registry, model, machine);
   Plan plan = planner.draft();
-  if (plan.misfit_layer >= 0) throw misfit_error(best, model, plan, plan.misfit_layer);
+  if (plan.misfit_layer >= 0) throw misfit_error(best, model, plan);
   plan.notes.insert(plan.notes.begin(), choice_text(trials));
   plan.tried = std::move(trials);
-  add_remarks(plan, model, [&] { return planner.on_one_device(); });
+  add_remarks(plan, model, planner);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/dtype.hpp"
+#include "plan/recompute.hpp"
 #include "schedule/run_schedule.hpp"
 
 namespace switchyard {
@@ -40,6 +41,30 @@ Layout Layouts::of(const Placement& p, const ScheduleFile* file) const {
   l.memory = plan_memory(in_.memory, l, run);
   find_misfit(l);
   return l;
+}
+
+Layout Layouts::fitted(const Placement& placement, const std::vector<bool>& free, const ScheduleFile* file) const {
+  Layout plain = of(placement, file);
+  if (plain.misfit_layer < 0) return plain;
+  std::vector<double> seconds(free.size(), 0);
+  for (std::size_t l = 0; l < free.size(); ++l) {
+    const int layer = static_cast<int>(l), device = plain.device_of_layer(layer);
+    seconds[l] = layer_times(layer, device, true).input - layer_times(layer, device, false).input;
+  }
+  Placement with = placement;
+  for (int round = 0; round < 4; ++round) {
+    with.recompute = fewest_recomputed({&in_.memory, in_.devices, &plain, &free, &seconds});
+    Layout fitted = of(with, file);
+    if (fitted.misfit_layer < 0 || fitted.train == plain.train) return fitted;
+    // The schedule answers other times with another order, under which more is alive: choose again for that one.
+    plain.train = std::move(fitted.train);
+    plain.memory = std::move(fitted.memory);
+    for (std::size_t d = 0; d < plain.memory.size(); ++d)
+      plain.memory[d].bound +=
+          most_activations(plain.train[d], plain.stage_memory) - most_activations(plain.train[d], fitted.stage_memory);
+  }
+  for (std::size_t l = 0; l < free.size(); ++l) with.recompute[l] = with.recompute[l] || free[l];
+  return of(with, file);
 }
 
 bool Layouts::forward_only() const { return std::string(in_.schedule->api().id) == "forward"; }

@@ -29,6 +29,8 @@ class Layouts {
   /// Throws Error(SY_E_CONFIG) for a schedule's wrong answer. Over a budget: misfit_layer is set. `file`: holds the
   /// schedule, for this placement alone.
   Layout of(const Placement& placement, const ScheduleFile* file = nullptr) const;
+  /// The same with as few of the `free` layers recomputed, on top of the placement's, as the budgets ask for.
+  Layout fitted(const Placement& placement, const std::vector<bool>& free, const ScheduleFile* file = nullptr) const;
   /// Seconds of one micro-batch in one layer.
   StageTimes layer_times(int layer, int device, bool recompute) const;
   /// Weights, gradients and states of each layer, as if it had a device to itself.

@@ -81,6 +81,19 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::string layer_list(const Model& model, int first, int last) { return joined(range_names(model, first, last)); }
 
+std::string layer_list(const Model& model, const std::vector<bool>& chosen) {
+  std::vector<std::string> names;
+  const int n = static_cast<int>(chosen.size());
+  for (int first = 0; first < n; ++first) {
+    if (!chosen[first]) continue;
+    int last = first;
+    while (last + 1 < n && chosen[last + 1]) ++last;
+    for (std::string& name : range_names(model, first, last)) names.push_back(std::move(name));
+    first = last;
+  }
+  return joined(names);
+}
+
 std::string layers_of_device(const Plan& plan, const Model& model, int device) {
   std::vector<std::string> names;
   for (const Stage& s : plan.stages)

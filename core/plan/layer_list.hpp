@@ -10,6 +10,8 @@ namespace switchyard {
 
 /// Layers first .. last; numbered neighbours become one range, whole group copies stand under the group's name.
 std::string layer_list(const Model& model, int first, int last);
+/// Those of the layers whose flag is set, likewise; long lists are cut in the middle.
+std::string layer_list(const Model& model, const std::vector<bool>& chosen);
 /// All layers of a device, stage by stage; long lists are cut in the middle. Empty: it has none.
 std::string layers_of_device(const Plan& plan, const Model& model, int device);
 

@@ -280,6 +280,17 @@ std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<
   return all;
 }
 
+uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage) {
+  uint64_t most = 0, live = 0;
+  for (const Action& a : program) {
+    const StageMemory& s = per_stage[a.stage];
+    if (a.kind == SY_ACT_F) most = std::max(most, live + s.forward_peak), live += s.saved;
+    if (a.kind == SY_ACT_B || a.kind == SY_ACT_I) most = std::max(most, live - s.saved + s.backward_peak);
+    if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) live -= s.saved;
+  }
+  return most;
+}
+
 std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run) {
   std::vector<int> device_of_layer;
   for (const int s : layout.stage_of_layer) device_of_layer.push_back(layout.stages[s].device);
@@ -287,13 +298,10 @@ std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layou
   const auto moments = moments_of(layout.train, layout.stages, layout.stage_memory, layout.edges, run);
   for (std::size_t d = 0; d < all.size(); ++d) {
     DeviceMemory& m = all[d];
-    uint64_t most = 0;
-    for (const Moment& each : moments[d]) {
-      most = std::max(most, each.activations);
+    for (const Moment& each : moments[d])
       if (each.activations + each.in_flight > m.activations + m.in_flight)
         m.activations = each.activations, m.in_flight = each.in_flight;
-    }
-    m.bound = m.fixed() + most;
+    m.bound = m.fixed() + most_activations(layout.train[d], layout.stage_memory);
   }
   for (const Edge& e : layout.edges)
     if (e.capacity > 0) all[layout.stages[e.from].device].bound += e.bytes * static_cast<uint64_t>(e.capacity);

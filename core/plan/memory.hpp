@@ -24,6 +24,9 @@ StageMemory stage_memory(const MemoryInput& in, const Stage& stage, const std::v
 std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<int>& device_of_layer,
                                        std::size_t n_devices);
 
+/// Saved, live and workspace bytes of a device at the worst moment of its program. `per_stage`: of all stages.
+uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage);
+
 /// The whole account per device. Of `layout`, everything up to stage_memory must be there; `run` is of its programs.
 std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run);
 

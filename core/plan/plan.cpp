@@ -3,6 +3,7 @@
 #include "plan/choose.hpp"
 #include "plan/planner.hpp"
 #include "plan/remarks.hpp"
+#include "plan/remedies.hpp"
 
 namespace switchyard {
 
@@ -31,13 +32,25 @@ std::vector<RowRange> micro_batch_rows(const Config& config) {
 }
 
 Plan make_plan(const Config& config, Registry& registry, Model& model) {
-  PlanMachine machine = resolve_machine(config, registry);
-  if (leaves_a_choice(config)) return choose_plan(config, registry, model, machine);
-  Planner planner(config, registry, model, std::move(machine));
-  Plan plan = planner.draft();
-  if (plan.misfit_layer >= 0) throw misfit_error(config, model, plan, plan.misfit_layer);
-  add_remarks(plan, model, [&] { return planner.on_one_device(); });
-  return plan;
+  const PlanMachine machine = resolve_machine(config, registry);
+  Plan plan;
+  plan.machine = machine.name;
+  plan.devices = machine.devices;
+  try {
+    if (leaves_a_choice(config)) return choose_plan(config, registry, model, machine);
+    Planner planner(config, registry, model, machine);
+    plan = planner.draft();
+    if (plan.misfit_layer >= 0) throw misfit_error(config, model, plan);
+    add_remarks(plan, model, planner);
+    return plan;
+  } catch (const Error& e) {
+    if (e.code() != SY_E_INFEASIBLE) throw;
+    throw with_remedies(e, config, model, plan, [&](const Config& other) {
+      PlanMachine there = resolve_machine(other, registry);
+      if (leaves_a_choice(other)) return choose_plan(other, registry, model, there);
+      return Planner(other, registry, model, std::move(there)).draft();
+    });
+  }
 }
 
 Plan make_single_device_plan(const Config& config, Registry& registry, Model& model) {

@@ -30,6 +30,7 @@ struct Action {
   uint32_t kind = 0;  // SY_ACT_*
   int stage = 0;
   int micro_batch = 0;  // within the pass
+  bool operator==(const Action&) const = default;
 };
 std::string action_text(const Action& action);  // "F of stage 1, micro-batch 2"
 const char* kind_letter(uint32_t kind);         // "F"; "?" for what is none
@@ -130,6 +131,7 @@ struct Plan : Layout {
   Links links;  // between devices
   std::vector<LayerCost> layer_costs;
   std::string policy, schedule, why;
+  bool closest = false;  // the policy looked for what fits, found nothing, and this comes closest
   std::vector<std::string> warnings, notes;
   std::vector<Trial> tried;  // where "auto" chose: all, this one first
   int micro_batches = 1;

@@ -1,7 +1,6 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/dtype.hpp"
 #include "config/layer_names.hpp"
@@ -41,32 +40,32 @@ Planner::Planner(const Config& config, Registry& registry, Model& model, PlanMac
                                   plan_.micro_batches, plan_.accumulate});
 }
 
-Plan Planner::draft() {
-  const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
-  try {
-    Plan plan = drawn(place(configured_recompute(false)), file());
-    if (plan.misfit_layer < 0 || !automatic) return plan;
-  } catch (const Error& e) {
-    if (e.code() != SY_E_INFEASIBLE || !automatic) throw;
-  }
-  Plan plan = drawn(fewest_recomputed(place(configured_recompute(true))), file());
-  const auto count = std::count(plan.recompute.begin(), plan.recompute.end(), true);
-  plan.notes.push_back("recompute = \"auto\": " + std::to_string(count) + " of " +
-                       std::to_string(plan.recompute.size()) + " layers; without recomputing it does not fit");
-  return plan;
-}
+Plan Planner::draft() { return drawn(place(), file()); }
 
 Plan Planner::whole_draft() { return drawn(whole(), nullptr); }
 
-Layout Planner::on_one_device() const { return layouts_->of(whole()); }
+Layout Planner::on_one_device() const { return lay_out(whole(), nullptr); }
+
+Layout Planner::without_chosen(const Plan& plan) const {
+  Placement p;
+  p.stage_of_layer = plan.stage_of_layer;
+  for (const Stage& s : plan.stages) p.device_of_stage.push_back(s.device);
+  p.recompute = configured_recompute();
+  return layouts_->of(p, plan.schedule == "file" ? file() : nullptr);
+}
 
 Plan Planner::drawn(const Placement& placement, const ScheduleFile* file) const {
   Plan plan = plan_;
   if (file) plan.schedule = "file";
-  static_cast<Layout&>(plan) = layouts_->of(placement, file);
+  static_cast<Layout&>(plan) = lay_out(placement, file);
   plan.layer_costs = layer_costs(plan);
   plan.why = placement.why;
+  plan.closest = placement.closest;
   return plan;
+}
+
+Layout Planner::lay_out(const Placement& p, const ScheduleFile* file) const {
+  return p.chosen ? layouts_->of(p, file) : layouts_->fitted(p, free_to_recompute(), file);
 }
 
 std::vector<LayerCost> Planner::layer_costs(const Layout& layout) const {
@@ -87,42 +86,43 @@ MemoryInput Planner::memory_input() const {
   return {&model_, shapes_, &costs_, static_cast<int>(plan_.state_names.size()), gradient_bytes};
 }
 
-std::vector<bool> Planner::configured_recompute(bool automatic_on) const {
+/// Layers that the configuration recomputes.
+std::vector<bool> Planner::configured_recompute() const {
   std::vector<bool> on(model_.layers().size(), false);
   if (!config_.train) return on;
   const RecomputeConfig& r = config_.train->recompute;
-  using Mode = RecomputeConfig::Mode;
-  if (r.mode == Mode::all || (r.mode == Mode::automatic && automatic_on)) on.assign(on.size(), true);
-  if (r.mode == Mode::patterns) {
+  if (r.mode == RecomputeConfig::Mode::all) on.assign(on.size(), true);
+  if (r.mode == RecomputeConfig::Mode::patterns) {
     ErrorList errors;
     on = match_any(config_.layers, r.patterns, "train.recompute", errors);
     errors.raise();
   }
-  for (const Layer& layer : model_.layers())
-    if (layer.is_loss()) on[layer.index] = false;  // its forward makes the gradients; there is nothing to save
-  return on;
+  return without_losses(std::move(on));
 }
 
-/// Where the layers lie, recomputing only what the budgets ask for: those that cost most time are spared first.
-Placement Planner::fewest_recomputed(Placement p) const {
-  std::vector<int> order(p.recompute.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return costs_[a].flops_forward > costs_[b].flops_forward; });
-  if (layouts_->of(p, file()).misfit_layer >= 0) return p;  // told by whoever finishes the plan
-  for (const int layer : order) {
-    if (!p.recompute[layer]) continue;
-    p.recompute[layer] = false;
-    p.recompute[layer] = layouts_->of(p, file()).misfit_layer >= 0;
-  }
-  return p;
+/// Layers of which it says "auto".
+std::vector<bool> Planner::free_to_recompute() const {
+  const bool automatic = config_.train && config_.train->recompute.mode == RecomputeConfig::Mode::automatic;
+  return without_losses(std::vector<bool>(model_.layers().size(), automatic));
+}
+
+/// A loss's forward makes the gradients: there is nothing to recompute.
+std::vector<bool> Planner::without_losses(std::vector<bool> layers) const {
+  for (const Layer& layer : model_.layers())
+    if (layer.is_loss()) layers[layer.index] = false;
+  return layers;
 }
 
 Placement Planner::whole() const {
-  return {std::vector<int>(model_.layers().size(), 0), {0}, configured_recompute(false), "one device"};
+  Placement p;
+  p.stage_of_layer.assign(model_.layers().size(), 0);
+  p.device_of_stage = {0};
+  p.recompute = configured_recompute();
+  p.why = "one device";
+  return p;
 }
 
-Placement Planner::place(std::vector<bool> recompute) {
+Placement Planner::place() {
   const ChosenPolicy policy = choose_policy(config_, registry_);
   plan_.policy = policy.api().id;
   PlaceInput in;
@@ -134,11 +134,12 @@ Placement Planner::place(std::vector<bool> recompute) {
   in.links = &plan_.links;
   in.times = &times_;
   in.micro_batches = plan_.micro_batches;
-  in.recompute = std::move(recompute);
+  in.recompute = configured_recompute();
+  in.free = free_to_recompute();
   in.pins =
       plan_.policy == "explicit" ? explicit_pins(config_, plan_.devices) : std::vector<int>(model_.layers().size(), -1);
   in.fixed = layouts_->fixed();
-  in.lay_out = [this](const Placement& p) { return layouts_->of(p); };
+  in.lay_out = [this](const Placement& p) { return lay_out(p, nullptr); };
   return place_layers(policy, in);
 }
 

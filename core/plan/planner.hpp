@@ -21,20 +21,24 @@ class Planner {
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
-  /// Asks the policy; with recompute = "auto", recomputes as few layers as fit. Over a budget: misfit_layer of the
+  /// Asks the policy; with recompute = "auto", recomputes as few seconds as fit. Over a budget: misfit_layer of the
   /// result is set. Throws SY_E_INFEASIBLE where the policy itself says that nothing fits.
   Plan draft();
   /// The same with everything on the first device.
   Plan whole_draft();
   /// Under the same schedule, with everything on the first device.
   Layout on_one_device() const;
+  /// The same stages without the layers that recompute = "auto" chose.
+  Layout without_chosen(const Plan& plan) const;
 
  private:
   MemoryInput memory_input() const;
-  std::vector<bool> configured_recompute(bool automatic_on) const;
-  Placement fewest_recomputed(Placement placement) const;
+  std::vector<bool> configured_recompute() const;
+  std::vector<bool> free_to_recompute() const;
+  std::vector<bool> without_losses(std::vector<bool> layers) const;
+  Layout lay_out(const Placement& placement, const ScheduleFile* file) const;
   Placement whole() const;
-  Placement place(std::vector<bool> recompute);
+  Placement place();
   Plan drawn(const Placement& placement, const ScheduleFile* file) const;
   const ScheduleFile* file() const { return file_ ? &*file_ : nullptr; }
   std::vector<LayerCost> layer_costs(const Layout& layout) const;

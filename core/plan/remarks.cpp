@@ -88,9 +88,26 @@ void warn_of_slow_edges(Plan& plan, const Model& model) {
   }
 }
 
-void note_one_device(Plan& plan, const std::function<Layout()>& on_one_device) {
+/// What train.recompute = "auto" chose, and its price.
+void note_recompute(Plan& plan, const Model& model, const Planner& planner) {
+  if (std::count(plan.recompute.begin(), plan.recompute.end(), true) == 0) return;
+  const Layout plain = planner.without_chosen(plan);
+  std::vector<bool> chosen(plan.recompute.size());
+  for (std::size_t l = 0; l < chosen.size(); ++l) chosen[l] = plan.recompute[l] && !plain.recompute[l];
+  const auto count = std::count(chosen.begin(), chosen.end(), true);
+  if (count == 0) return;
+  std::string text = "train.recompute = \"auto\" recomputes " + std::to_string(count) + " of " +
+                     std::to_string(chosen.size()) + " layers, " + layer_list(model, chosen) + ": step +" +
+                     percent(plan.prediction.step_s / plain.prediction.step_s - 1);
+  if (plain.misfit_layer >= 0)
+    text += "; without it " + plan.devices[plain.device_of_layer(plain.misfit_layer)].name + " is " +
+            size_text(plain.misfit_bytes) + " short";
+  plan.notes.push_back(text);
+}
+
+void note_one_device(Plan& plan, const Planner& planner) {
   if (devices_in_use(plan) < 2) return;
-  const Layout alone = on_one_device();
+  const Layout alone = planner.on_one_device();
   const PlanDevice& device = plan.devices[0];
   const uint64_t peak = alone.memory[0].peak();
   if (peak > device.budget) {
@@ -120,28 +137,6 @@ Item largest_item(const DeviceMemory& m) {
                            [](const Item& a, const Item& b) { return a.bytes < b.bytes; });
 }
 
-/// Keys that would lower the peak of a device, the most effective first.
-std::string remedies(const Plan& plan, const DeviceMemory& m) {
-  std::vector<std::string> all;
-  const auto plain = std::find(plan.recompute.begin(), plan.recompute.end(), false);
-  const bool recomputes_all =
-      plain == plan.recompute.end() || std::count(plan.recompute.begin(), plan.recompute.end(), false) == 1;
-  const int64_t rows = plan.largest_micro_batch(), pass = plan.batch / plan.accumulate;
-  if (m.activations + m.in_flight > m.fixed()) {
-    if (!recomputes_all) all.push_back("train.recompute = true");
-    if (rows > 1)
-      all.push_back("schedule.micro_batches = " + std::to_string(std::min<int64_t>(pass, 2 * plan.micro_batches)));
-    else if (plan.batch > plan.accumulate)
-      all.push_back("a smaller train.batch");
-  }
-  if (plan.policy != "memory_balanced" && plan.devices.size() > 1)
-    all.push_back("placement.policy = \"memory_balanced\"");
-  all.push_back("one more device in devices.use");
-  std::string text;
-  for (const std::string& remedy : all) text += (text.empty() ? "" : " or ") + remedy;
-  return text;
-}
-
 /// What the layers before `layer` on its device take by themselves.
 uint64_t fixed_before(const Config& config, const Model& model, const Plan& plan, int layer) {
   const MemoryInput in{&model, nullptr, nullptr, static_cast<int>(plan.state_names.size()),
@@ -161,15 +156,17 @@ std::string later_layers(const Model& model, const Plan& plan, int layer) {
 
 }  // namespace
 
-void add_remarks(Plan& plan, const Model& model, const std::function<Layout()>& on_one_device) {
+void add_remarks(Plan& plan, const Model& model, const Planner& planner) {
   warn_of_few_micro_batches(plan);
   warn_of_returns(plan);
   warn_of_slow_edges(plan, model);
   warn_of_idle_devices(plan);
-  note_one_device(plan, on_one_device);
+  note_one_device(plan, planner);
+  note_recompute(plan, model, planner);
 }
 
-Error misfit_error(const Config& config, const Model& model, const Plan& plan, int layer) {
+Error misfit_error(const Config& config, const Model& model, const Plan& plan) {
+  const int layer = plan.misfit_layer;
   const int d = plan.device_of_layer(layer);
   const PlanDevice& device = plan.devices[d];
   const DeviceMemory& m = plan.memory[d];
@@ -181,7 +178,7 @@ Error misfit_error(const Config& config, const Model& model, const Plan& plan, i
                   later_layers(model, plan, layer) + "the activations, " + size_text(device.budget - before) +
                   " left of " + size_text(device.budget) + " (" + size_text(m.bound - device.budget) +
                   " short); largest item: " + item.name + ", " + size_text(item.bytes) +
-                  "; what helps: " + remedies(plan, m));
+                  (plan.closest ? "; nothing fits: no split found by " + plan.policy + " comes closer" : ""));
   error.note("layer", misfit.name)
       .note("stage", std::to_string(plan.stage_of_layer[layer]))
       .note("device", device.name);

@@ -1,7 +1,9 @@
 // From a device for each layer to stages: what all placement policies answer with.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 
@@ -27,6 +29,28 @@ inline std::string bytes_text(double bytes) {
   for (bytes /= 1024; bytes >= 1024 && unit < 3; ++unit) bytes /= 1024;
   const auto tenths = static_cast<int64_t>(bytes * 10 + 0.5);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + units[unit];
+}
+
+/// "2.3 %"
+inline std::string percent_text(double share) {
+  const auto per_mille = std::llround(share * 1000);
+  return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
+}
+
+/// "12.1 ms", "1.53 s", "870 us": three digits
+inline std::string seconds_text(double seconds) {
+  const bool whole = seconds >= 1, milli = seconds >= 1e-3;
+  const double shown = seconds * (whole ? 1 : milli ? 1e3 : 1e6);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s",
+                shown >= 100  ? 0
+                : shown >= 10 ? 1
+                              : 2,
+                shown,
+                whole   ? "s"
+                : milli ? "ms"
+                        : "us");
+  return text;
 }
 
 /// A pinned layer on another device than its pin: SY_E_CONFIG naming layer, pin and device. `remedy` says what to

@@ -12,6 +12,13 @@ SY_BEGIN
 
 typedef struct sy_policy sy_policy; /* the plugin's own */
 
+/* Whether a layer computes its forward pass a second time instead of keeping its results. */
+enum {
+  SY_RECOMPUTE_NEVER = 0,
+  SY_RECOMPUTE_ALWAYS = 1,
+  SY_RECOMPUTE_FREE = 2 /* where the budgets ask for it */
+};
+
 typedef struct sy_place_layer {
   uint32_t size;
   int32_t pin;               /* device that the user fixed, or -1 */
@@ -26,6 +33,7 @@ typedef struct sy_place_layer {
   uint64_t bytes_grads;
   uint64_t bytes_states;     /* optimizer states and master copies */
   uint64_t bytes_outputs;    /* per micro-batch */
+  uint32_t recompute;        /* SY_RECOMPUTE_* as configured */
 } sy_place_layer;
 
 typedef struct sy_place_device {
@@ -42,7 +50,7 @@ typedef struct sy_candidate {
   uint32_t n_stages;
   const int32_t *stage_of_layer;  /* from 0, never decreasing, no gap */
   const int32_t *device_of_stage; /* several stages may share a device */
-  const uint8_t *recompute;       /* per layer; NULL: as configured */
+  const uint8_t *recompute;       /* per layer; NULL: as configured, and of the free layers as few seconds as fit */
 } sy_candidate;
 
 typedef struct sy_evaluation {
@@ -50,7 +58,8 @@ typedef struct sy_evaluation {
   int32_t misfit_layer;      /* first layer that does not fit, or -1 */
   uint64_t misfit_bytes;     /* by how many bytes */
   double step_s;             /* simulated time of one optimizer step */
-  uint64_t *peak_bytes;      /* one per device: array of the caller's, or NULL */
+  uint64_t *peak_bytes;      /* one per device: the most it can hold; array of the caller's, or NULL */
+  uint8_t *recompute;        /* one per layer: what was recomputed; array of the caller's, or NULL */
 } sy_evaluation;
 
 typedef struct sy_place {
@@ -82,8 +91,12 @@ typedef struct sy_placed {
   uint32_t n_stages;
   int32_t *stage_of_layer;
   int32_t *device_of_stage;
-  uint8_t *recompute;        /* filled by the core as configured; a policy may set more */
+  uint8_t *recompute;        /* filled by the core as configured, free layers 0; a policy may set more. Where it sets no free
+                                layer, the core chooses as in evaluate. */
   sy_text *why;              /* which bound decided, what the runner-up lost by; one or two lines */
+  uint32_t closest;          /* a policy sets 1 where nothing fits and this comes closest: the core refuses it, says by how
+                                much, and looks for what helps */
+  uint32_t reserved;
 } sy_placed;
 
 typedef struct sy_policy_api {
@@ -95,7 +108,7 @@ typedef struct sy_policy_api {
   uint32_t n_options;
   uint32_t reserved;
   sy_rc (*create)(const sy_host *, const sy_config *options, sy_policy **give, sy_error **err); /* [ctl] */
-  /* SY_E_INFEASIBLE names the first layer that does not fit and the missing bytes.                [ctl] */
+  /* SY_E_INFEASIBLE: nothing fits, and there is nothing to show that comes close (else see sy_placed.closest). [ctl] */
   sy_rc (*place)(sy_policy *, const sy_place *, sy_placed *out, sy_error **err);
   void (*destroy)(sy_policy *take);                                                    /* NULL is fine [ctl] */
 } sy_policy_api;

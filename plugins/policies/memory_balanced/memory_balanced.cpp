@@ -6,21 +6,15 @@
 // the budget. Without budgets the largest peak itself is made small. Small models are searched to the end, large ones
 // by a bottleneck search.
 
-#include <cmath>
 #include <string>
 
+#include "../splits/enumeration.hpp"
 #include "../stages.hpp"
-#include "bottleneck.hpp"
-#include "enumeration.hpp"
 #include "search.hpp"
 
 namespace {
 
 using namespace sy::place;
-
-/// Judging a split takes time that grows with the layers: looked at one by one are at most this many layers in all
-/// splits.
-constexpr double most_enumerated = 50000;
 
 class Explanation {
  public:
@@ -30,36 +24,36 @@ class Explanation {
 
   std::string text() const {
     const verdict& v = *judge_.best();
-    const int32_t device = v.what.device[v.stage];
-    const int32_t first = v.what.first[v.stage], last = v.what.end(v.stage, static_cast<int32_t>(in_.n_layers)) - 1;
-    std::string text = std::string("bottleneck ") + in_.devices[device]->name + " with '" + in_.layers[first]->name +
-                       "' to '" + in_.layers[last]->name + "': " + share(v);
+    std::string text = "bottleneck " + stage_text(in_, v.what, v.stage) + ": " + share(v) + recomputed(v);
     if (v.what.stages() < in_.n_devices)
       text +=
           "; " + counted(v.what.stages(), "stage") + " on " + counted(in_.n_devices, "device") + " is better than more";
     if (const verdict* second = judge_.second())
-      text += "; runner-up (" + difference(*second, v) + "): " + share(*second) + " on " +
-              in_.devices[second->what.device[second->stage]]->name;
+      text += "; runner-up (" + difference(in_, second->what, v.what) + "): " + share(*second) + " on " +
+              in_.devices[second->what.device[second->stage]]->name + lost_by(*second, v);
     return text;
   }
 
  private:
+  static std::string recomputed(const verdict& v) {
+    return v.recomputed == 0 ? "" : ", with " + counted(v.recomputed, "layer") + " recomputed";
+  }
+  /// What made the difference, where it was not the share.
+  static std::string lost_by(const verdict& second, const verdict& v) {
+    if (!second.fits) return ", misses " + bytes_text(static_cast<double>(second.misfit_bytes));
+    if (v.recomputed > 0 && second.step_s > v.step_s)
+      return recomputed(second) + ", step " + percent_text(second.step_s / v.step_s - 1) + " longer";
+    if (v.recomputed == 0 && second.recomputed > 0) return recomputed(second);
+    if (second.ratio > v.ratio) return "";
+    if (second.what.stages() < v.what.stages()) return ", as full with fewer stages";
+    return second.step_s > v.step_s ? ", as full, step " + percent_text(second.step_s / v.step_s - 1) + " longer"
+                                    : ", as good";
+  }
   std::string share(const verdict& v) const {
     const int32_t device = v.what.device[v.stage];
     const std::string peak = bytes_text(static_cast<double>(v.peak[static_cast<std::size_t>(device)]));
-    if (!has_budgets_) return peak;
-    const auto per_mille = std::lround(1000 * v.ratio);
-    return peak + " of " + bytes_text(judge_.budget(device)) + " (" + std::to_string(per_mille / 10) + "." +
-           std::to_string(per_mille % 10) + " %)";
-  }
-  /// What `other` does differently, in a few words.
-  std::string difference(const verdict& other, const verdict& v) const {
-    if (other.what.stages() != v.what.stages()) return counted(other.what.stages(), "stage");
-    for (std::size_t s = 1; s < v.what.stages(); ++s)
-      if (other.what.first[s] != v.what.first[s])
-        return std::string("cut before '") + in_.layers[other.what.first[s]]->name + "' instead of '" +
-               in_.layers[v.what.first[s]]->name + "'";
-    return "the same cuts on other devices";
+    if (!has_budgets_) return "at most " + peak;
+    return "at most " + peak + " of " + bytes_text(judge_.budget(device)) + " (" + percent_text(v.ratio) + ")";
   }
 
   const sy_place& in_;
@@ -77,38 +71,34 @@ struct MemoryBalanced {
 
   void place(const sy_place& in, sy_placed& out) const {
     expect_something(in);
-    const memory_model model(in, out.recompute);
-    judge judge(in, comparable_budgets(in));
-    std::size_t most_stages = std::min(in.n_devices, in.n_layers);
-    if (in.max_stages > 0) most_stages = std::min<std::size_t>(most_stages, in.max_stages);
-    std::vector<double> budgets;
-    for (uint32_t d = 0; d < in.n_devices; ++d) budgets.push_back(judge.budget(static_cast<int32_t>(d)));
-    if (count_of_splits(model.layers(), most_stages, classes_of(in, budgets, 0)) * in.n_layers <= most_enumerated)
-      enumerate(in, model, most_stages, judge);
-    else
-      search(in, model, most_stages, judge);
+    const memory_model model(in, false);
+    const std::vector<double> budgets = comparable_budgets(in);
+    const memory_goal goal(in, model, budgets);
+    judge judge(in, goal, budgets);
+    find(in, model, goal, budgets, judge);
     answer(in, judge, out);
   }
 
  private:
+  static void find(const sy_place& in, const memory_model& model, const memory_goal& goal,
+                   const std::vector<double>& budgets, judge& judge) {
+    const std::size_t most_stages = most_stages_of(in);
+    if (in.n_devices <= most_devices_enumerated) {
+      std::vector<worth> worths;
+      for (const double b : budgets) worths.push_back({b});
+      const std::vector<device_class> classes = exact_classes(in, worths);
+      if (can_enumerate(in, most_stages, classes)) return enumerate(in, goal, classes, most_stages, judge);
+    }
+    search(in, model, goal, budgets, most_stages, judge);
+  }
+
   static void answer(const sy_place& in, const judge& judge, sy_placed& out) {
     if (judge.best() == nullptr)
       throw sy::fault(SY_E_CONFIG, "the devices that layers are fixed to allow no contiguous placement");
     const verdict& v = *judge.best();
-    if (!v.fits) throw sy::fault(SY_E_INFEASIBLE, misfit_text(in, v));
-    std::vector<int32_t> device;
-    for (std::size_t s = 0; s < v.what.stages(); ++s)
-      device.resize(static_cast<std::size_t>(v.what.end(s, static_cast<int32_t>(in.n_layers))), v.what.device[s]);
-    write_stages(in, device, out);
+    out.closest = !v.fits;
+    write_split(in, v.what, out);
     say(out, Explanation(in, judge).text());
-  }
-
-  static std::string misfit_text(const sy_place& in, const verdict& v) {
-    std::size_t stage = 0;
-    while (stage + 1 < v.what.stages() && v.what.first[stage + 1] <= v.misfit_layer) ++stage;
-    return "nothing fits: even in the best split " + layer_text(in, static_cast<uint32_t>(v.misfit_layer)) +
-           " misses " + bytes_text(static_cast<double>(v.misfit_bytes)) + " on " +
-           in.devices[v.what.device[stage]]->name + "; more micro-batches, recompute = true, or more devices need less";
   }
 };
 

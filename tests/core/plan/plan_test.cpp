@@ -93,15 +93,14 @@ TEST_CASE("over a budget: layer, device, missing bytes, largest item, remedy") {
   CHECK(contains(text, "test.toml:3:1: layer 1 'h.1' (plain_linear) does not fit on cpu:0: needs "));
   CHECK(contains(text, " left of 100 KiB ("));
   CHECK(contains(text, " short); largest item: optimizer states, "));
-  CHECK(contains(text, "one more device in devices.use"));
+  CHECK(contains(text, "checked, and not enough"));
 }
 
-TEST_CASE("recompute and smaller micro-batches are proposed where activations are the problem") {
+TEST_CASE("smaller micro-batches are proposed where activations are the problem") {
   const std::string text =
       refusal(deep(8, 4) + on(2) + training, with(contiguous, {"devices.memory=40KiB", "train.batch=512"}));
   CHECK(contains(text, "largest item: activations"));
-  CHECK(contains(text, "train.recompute = true"));
-  CHECK(contains(text, "schedule.micro_batches = 2"));
+  CHECK(contains(text, "what helps: schedule.micro_batches = "));
 }
 
 TEST_CASE("fewer layers than stages, fewer samples than micro-batches: both numbers") {

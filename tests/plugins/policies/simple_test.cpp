@@ -191,7 +191,7 @@ TEST_CASE("explicit: all layers without a device are listed at once") {
 }
 
 TEST_CASE("nothing to place is an error, no crash") {
-  for (const char* policy : {"round_robin", "contiguous", "explicit", "memory_balanced"}) {
+  for (const char* policy : {"round_robin", "contiguous", "explicit", "memory_balanced", "time_balanced"}) {
     CHECK(World::equal(0, 2).place(policy).code == SY_E_CONFIG);
     CHECK(World::equal(2, 0).place(policy).code == SY_E_CONFIG);
   }

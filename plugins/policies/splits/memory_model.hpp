@@ -6,52 +6,54 @@
 //                + the largest momentary need of one layer
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "range_max.hpp"
 #include "switchyard/cpp/plugin.hpp"
 
 namespace sy::place {
 
+/// Micro-batches in flight on the last stage, the last but one, ...; the last number holds for all before it.
+using in_flight = std::vector<double>;
+
+inline double flight_at(const in_flight& flight, std::size_t from_end) {
+  return flight[std::min(from_end, flight.size() - 1)];
+}
+
+/// May some layer be recomputed where a budget asks for it?
+bool is_recompute_free(const sy_place& in);
+
 class memory_model {
  public:
-  /// `recompute`: per layer as configured, or NULL.
-  memory_model(const sy_place& in, const uint8_t* recompute);
+  /// `free_too`: layers that are free to be recomputed are, else only those that the configuration names.
+  memory_model(const sy_place& in, bool free_too);
 
   int32_t layers() const { return static_cast<int32_t>(spike_.size()); }
   /// Weights, gradients and states of layers first .. end - 1.
   double fixed(int32_t first, int32_t end) const { return at(fixed_, end) - at(fixed_, first); }
   /// Kept per micro-batch in flight.
   double kept(int32_t first, int32_t end) const { return at(kept_, end) - at(kept_, first); }
-  double spike(int32_t layer) const { return spike_[static_cast<std::size_t>(layer)]; }
-  double largest_spike(int32_t first, int32_t end) const;
+  /// The largest momentary need of one of the layers.
+  double spike(int32_t first, int32_t end) const { return spike_.of(first, end); }
   double bytes(int32_t first, int32_t end, double in_flight) const {
-    return fixed(first, end) + in_flight * kept(first, end) + largest_spike(first, end);
+    return fixed(first, end) + in_flight * kept(first, end) + spike(first, end);
   }
   /// No judgement can be below it: fixed() without the layers that share a weight.
   double at_least(int32_t first, int32_t end) const { return at(certain_, end) - at(certain_, first); }
-  /// -1, or the device that the user fixed.
-  int32_t pin(int32_t layer) const { return pin_[static_cast<std::size_t>(layer)]; }
-  bool may_hold(int32_t first, int32_t end, int32_t device) const;
 
  private:
   static double at(const std::vector<double>& sums, int32_t i) { return sums[static_cast<std::size_t>(i)]; }
   std::vector<double> fixed_, kept_, certain_;  // sums of the layers before i
-  std::vector<double> spike_;
-  std::vector<int32_t> pin_;
+  range_max spike_;
 };
+
+/// Under 1F1B the i-th stage from the end holds i + 1 micro-batches; under GPipe every stage holds all.
+in_flight as_1f1b(std::size_t stages, uint32_t micro_batches);
 
 /// Budgets to divide by. A device without one counts like the largest that was given; if none was given all count 1, so
 /// that the largest peak itself is made small.
 std::vector<double> comparable_budgets(const sy_place& in);
-
-/// Devices of one budget are interchangeable, except those that some layer is fixed to.
-struct device_class {
-  double budget = 0;             // of the smallest device in it
-  std::vector<int32_t> devices;  // ascending index
-};
-/// Classes of devices whose budgets differ by at most the share `tolerance`, largest budget first.
-std::vector<device_class> classes_of(const sy_place& in, std::span<const double> budgets, double tolerance);
 
 }  // namespace sy::place

@@ -1,6 +1,5 @@
 #include "memory_model.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace sy::place {
@@ -31,31 +30,33 @@ double spike_of(const sy_place_layer& l) {
 
 }  // namespace
 
-memory_model::memory_model(const sy_place& in, const uint8_t* recompute) {
+bool is_recompute_free(const sy_place& in) {
+  return std::any_of(in.layers, in.layers + in.n_layers,
+                     [](const sy_place_layer* l) { return l->recompute == SY_RECOMPUTE_FREE; });
+}
+
+memory_model::memory_model(const sy_place& in, bool free_too) {
   fixed_ = kept_ = certain_ = {0.0};
+  std::vector<double> spikes;
   std::set<int32_t> counted;
   for (uint32_t i = 0; i < in.n_layers; ++i) {
     const sy_place_layer& l = *in.layers[i];
     const double own =
         static_cast<double>(l.bytes_weights) + static_cast<double>(l.bytes_grads) + static_cast<double>(l.bytes_states);
+    const bool recomputed = l.recompute == SY_RECOMPUTE_ALWAYS || (free_too && l.recompute == SY_RECOMPUTE_FREE);
     fixed_.push_back(fixed_.back() + own);
     certain_.push_back(certain_.back() + (l.tie >= 0 ? 0 : own));
-    kept_.push_back(kept_.back() + kept_by(in, i, recompute != nullptr && recompute[i] != 0, counted));
-    spike_.push_back(spike_of(l));
-    pin_.push_back(l.pin);
+    kept_.push_back(kept_.back() + kept_by(in, i, recomputed, counted));
+    spikes.push_back(spike_of(l));
   }
+  spike_ = range_max(std::move(spikes));
 }
 
-double memory_model::largest_spike(int32_t first, int32_t end) const {
-  double largest = 0;
-  for (int32_t i = first; i < end; ++i) largest = std::max(largest, spike(i));
-  return largest;
-}
-
-bool memory_model::may_hold(int32_t first, int32_t end, int32_t device) const {
-  for (int32_t i = first; i < end; ++i)
-    if (pin(i) >= 0 && pin(i) != device) return false;
-  return true;
+in_flight as_1f1b(std::size_t stages, uint32_t micro_batches) {
+  in_flight flight;
+  for (std::size_t i = 0; i < stages; ++i)
+    flight.push_back(static_cast<double>(std::min<std::size_t>(i + 1, micro_batches)));
+  return flight;
 }
 
 std::vector<double> comparable_budgets(const sy_place& in) {
@@ -68,31 +69,6 @@ std::vector<double> comparable_budgets(const sy_place& in) {
     budgets.push_back(static_cast<double>(std::max<uint64_t>(own, 1)));
   }
   return budgets;
-}
-
-std::vector<device_class> classes_of(const sy_place& in, std::span<const double> budgets, double tolerance) {
-  std::set<int32_t> pinned;
-  for (uint32_t i = 0; i < in.n_layers; ++i) pinned.insert(in.layers[i]->pin);
-  std::vector<int32_t> order;
-  for (uint32_t d = 0; d < in.n_devices; ++d) order.push_back(static_cast<int32_t>(d));
-  const auto budget = [&](int32_t d) { return budgets[static_cast<std::size_t>(d)]; };
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return budget(a) > budget(b); });
-  std::vector<device_class> classes;
-  double largest = 0;  // budget of the open class's first device
-  for (const int32_t d : order) {
-    if (pinned.count(d) > 0) {
-      classes.push_back({budget(d), {d}});
-      largest = 0;
-    } else if (!classes.empty() && largest > 0 && budget(d) * (1 + tolerance) >= largest) {
-      classes.back().budget = budget(d);
-      classes.back().devices.push_back(d);
-    } else {
-      classes.push_back({budget(d), {d}});
-      largest = budget(d);
-    }
-  }
-  for (device_class& c : classes) std::sort(c.devices.begin(), c.devices.end());
-  return classes;
 }
 
 }  // namespace sy::place
