@@ -22,6 +22,10 @@ sy_rc sy_plan_make(sy_runtime* runtime, sy_plan** give, sy_error** err) {
 
 void sy_plan_free(sy_plan* take) { close_handle(take); }
 
+sy_rc sy_plan_measure(sy_plan* plan, sy_error** err) {
+  return guard(err, [&] { alive(plan).session->measure(); });
+}
+
 sy_rc sy_plan_text(sy_plan* plan, char** give_text_, sy_error** err) {
   return guard(err, [&] {
     Session& session = *alive(plan).session;

@@ -91,6 +91,8 @@ class Grammar {
         ->option_text("FILE");
     app->add_flag("--sweep", a->sweep, "compare policies, schedules, micro-batch counts and recompute instead");
     app->add_option("--svg", a->svg, "with --sweep: also write time against memory as a picture")->option_text("FILE");
+    app->add_flag("--measure", a->measure,
+                  "first time the layers on the devices; kept in CONFIG.costs.json, which later plans use");
   }
 
   void add_compare() {

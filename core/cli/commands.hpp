@@ -38,6 +38,7 @@ struct PlanArguments {
   std::string json;                        // file; "-": stdout; "": none
   std::string schedule, html, trace, svg;  // files; "": none; svg: of a sweep
   bool sweep = false;
+  bool measure = false;
 };
 int plan(const PlanArguments& arguments);
 

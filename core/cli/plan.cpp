@@ -53,6 +53,7 @@ int plan(const PlanArguments& arguments) {
   sy_plan* raw = nullptr;
   call([&](sy_error** err) { return sy_plan_make(runtime.get(), &raw, err); });
   const Plan plan(raw);
+  if (arguments.measure) call([&](sy_error** err) { return sy_plan_measure(plan.get(), err); });
   if (!arguments.schedule.empty()) write_file("--schedule", arguments.schedule, read(plan, sy_plan_schedule));
   if (!arguments.html.empty()) write_file("--html", arguments.html, read(plan, sy_plan_html));
   if (!arguments.trace.empty()) write_file("--trace", arguments.trace, read(plan, sy_plan_trace));

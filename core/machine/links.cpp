@@ -14,10 +14,18 @@ const char* Links::path(const Seat& from, const Seat& to) const {
   return peer_ ? "peer" : "host";
 }
 
+void Links::set_measured(std::vector<int> kinds, std::map<std::pair<int, int>, Figures> figures) {
+  kinds_ = std::move(kinds);
+  measured_ = std::move(figures);
+}
+
 Link Links::between(int from, int to) const {
   Link link;
   link.path = from == to ? "none" : path(seats_[from], seats_[to]);
   if (from == to) return link;
+  if (!kinds_.empty())
+    if (const auto found = measured_.find({kinds_[from], kinds_[to]}); found != measured_.end())
+      return {found->second.bytes_per_s, found->second.latency_s, link.path, Basis::measured};
   const Seat &a = seats_[from], &b = seats_[to];
   const bool one_host = a.host == b.host;
   const LinkClass& figures = one_host ? within_ : between_;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "machine/basis.hpp"
@@ -52,11 +53,17 @@ struct Seat {
 
 class Links {
  public:
+  struct Figures {
+    double bytes_per_s = 0, latency_s = 0;
+  };
   Links() = default;
   /// Assumed figures; GPUs of one host are taken to reach each other.
   explicit Links(std::vector<Seat> seats) : seats_(std::move(seats)) {}
   /// `within`: between devices of one host, by slot; `between`: by host. `peer`: GPUs of one host reach each other.
   Links(std::vector<Seat> seats, LinkClass within, LinkClass between, bool peer);
+
+  /// Measured figures between devices of two kinds, in place of others; `kinds`: of each device.
+  void set_measured(std::vector<int> kinds, std::map<std::pair<int, int>, Figures> figures);
 
   /// From one device of the plan to another, by their indices.
   Link between(int from, int to) const;
@@ -67,6 +74,8 @@ class Links {
 
   std::vector<Seat> seats_;
   LinkClass within_, between_;
+  std::vector<int> kinds_;  // empty: nothing is measured
+  std::map<std::pair<int, int>, Figures> measured_;
   bool peer_ = true;
 };
 

@@ -22,6 +22,7 @@ struct PlanDevice {
   double flops_fp32 = 0;                    // the same in fp32, for layers that are kept so
   double bytes_per_s = 0;                   // of its own memory; 0: unknown
   Basis basis = Basis::assumed;             // of its speed
+  double update_s = 0;                      // per element: clearing gradients, norm, optimizer step; 0: unknown
   int64_t threads = 1;                      // CPU threads of calls
   std::string maker_name, bus_id;
 };

@@ -1,5 +1,6 @@
 #include "plan/lay_out.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/dtype.hpp"
@@ -37,8 +38,8 @@ Layout Layouts::of(const Placement& p, const ScheduleFile* file) const {
   choose_capacities(l, file);
   for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
   const ProgramRun run = run_programs(l.train, l.stages, l.edges, l.times);
-  l.prediction = predict(run);
   l.memory = plan_memory(in_.memory, l, run);
+  l.prediction = predict(run, l.memory);
   find_misfit(l);
   return l;
 }
@@ -114,9 +115,13 @@ std::vector<bool> Layouts::splits(const std::vector<Stage>& stages) const {
   return all;
 }
 
-Prediction Layouts::predict(const ProgramRun& run) const {
+Prediction Layouts::predict(const ProgramRun& run, const std::vector<DeviceMemory>& memory) const {
   Prediction p;
-  p.step_s = run.seconds * in_.passes;
+  for (std::size_t d = 0; d < memory.size(); ++d) {
+    const double elements = static_cast<double>(memory[d].gradients) / in_.memory.gradient_bytes;
+    p.update_s = std::max(p.update_s, elements * (*in_.devices)[d].update_s);
+  }
+  p.step_s = run.seconds * in_.passes + p.update_s;
   for (const double busy : run.busy) p.idle.push_back(run.seconds > 0 ? 1 - busy / run.seconds : 0);
   return p;
 }

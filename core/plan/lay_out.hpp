@@ -42,7 +42,7 @@ class Layouts {
   bool forward_only() const;
   std::vector<StageTimes> times(const Layout& layout) const;
   std::vector<bool> splits(const std::vector<Stage>& stages) const;
-  Prediction predict(const ProgramRun& run) const;
+  Prediction predict(const ProgramRun& run, const std::vector<DeviceMemory>& memory) const;
   void find_misfit(Layout& layout) const;
   int first_over(const Layout& layout, int device) const;
   double activation_share(int layer) const;

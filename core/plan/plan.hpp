@@ -85,6 +85,7 @@ struct DeviceMemory {
 /// What the simulation of one optimizer step says.
 struct Prediction {
   double step_s = 0;
+  double update_s = 0;       // of it, behind the last backward: norm and optimizer step of the slowest device
   std::vector<double> idle;  // share of the step, per device
 };
 

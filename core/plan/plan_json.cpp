@@ -136,8 +136,10 @@ std::string plan_json(const Plan& plan, const Model& model) {
   for (const Layer& layer : model.layers()) json["layers"].push_back(layer_json(plan, layer));
   for (const Edge& e : plan.edges) json["edges"].push_back(edge_json(plan, model, e));
   json["transfers"] = transfers_json(plan);
-  json["prediction"] = {
-      {"step_s", plan.prediction.step_s}, {"idle", plan.prediction.idle}, {"basis", basis_name(plan.basis())}};
+  json["prediction"] = {{"step_s", plan.prediction.step_s},
+                        {"update_s", plan.prediction.update_s},
+                        {"idle", plan.prediction.idle},
+                        {"basis", basis_name(plan.basis())}};
   json["warnings"] = plan.warnings;
   json["notes"] = plan.notes;
   if (!plan.tried.empty()) json["tried"] = Json::parse(trials_json(plan.tried));

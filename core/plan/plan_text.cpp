@@ -135,15 +135,18 @@ std::string rates_text(const Plan& plan) {
   return text;
 }
 
-/// What the times rest on: what is described first, then what is assumed.
+/// What the times rest on: what is measured or described first, then what is assumed.
 std::string basis_text(const Plan& plan) {
-  bool device_assumed = false, link_assumed = false, travels = false;
-  for (const Stage& s : plan.stages) device_assumed = device_assumed || plan.devices[s.device].basis == Basis::assumed;
+  bool device_assumed = false, device_measured = true, link_assumed = false, travels = false;
+  for (const Stage& s : plan.stages) {
+    device_assumed = device_assumed || plan.devices[s.device].basis == Basis::assumed;
+    device_measured = device_measured && plan.devices[s.device].basis == Basis::measured;
+  }
   for_travelling(plan, [&](const Edge&, const Link& link) {
     travels = true;
     link_assumed = link_assumed || link.basis == Basis::assumed;
   });
-  std::string text;
+  std::string text = device_measured ? " from measured costs" : "";
   if (const std::string speeds = speeds_text(plan, Basis::described); !speeds.empty()) {
     const std::string rates = rates_text(plan);
     text += ", at " + speeds + (rates.empty() ? "" : "; " + rates);

@@ -4,6 +4,7 @@
 
 #include "base/dtype.hpp"
 #include "config/layer_names.hpp"
+#include "plan/use_measured.hpp"
 
 namespace switchyard {
 
@@ -36,8 +37,19 @@ Planner::Planner(const Config& config, Registry& registry, Model& model, PlanMac
   plan_.schedule = schedule_.api().id;
   if (config.schedule.type.name == "file") file_ = ScheduleFile::read(*config.schedule.file);
   times_ = LayerTimes(model_, *shapes_, costs_, plan_.devices);
+  if (plan_.machine.empty())
+    use_measured(config_, MeasuredCosts::read(costs_file(config_)), model_, *shapes_, plan_, times_, costs_);
+  if (config_.train) set_updates();
   layouts_.emplace(Layouts::Input{&model_, &plan_.devices, &plan_.links, &times_, &schedule_, memory_input(),
                                   plan_.micro_batches, plan_.accumulate});
+}
+
+/// Where it was not measured, an update is bound by memory.
+void Planner::set_updates() {
+  const MemoryInput in = memory_input();
+  const bool copied = config_.precision.type != "fp32";
+  for (PlanDevice& d : plan_.devices)
+    if (d.update_s <= 0) d.update_s = update_seconds_by_memory(d, in.states, in.gradient_bytes, copied);
 }
 
 Plan Planner::draft() { return drawn(place(), file()); }

@@ -32,6 +32,7 @@ class Planner {
   Layout without_chosen(const Plan& plan) const;
 
  private:
+  void set_updates();
   MemoryInput memory_input() const;
   std::vector<bool> configured_recompute() const;
   std::vector<bool> free_to_recompute() const;

@@ -6,6 +6,7 @@
 
 #include "data/sample_order.hpp"
 #include "plan/trace.hpp"
+#include "measure/measure.hpp"
 #include "plugin/chosen.hpp"
 #include "schedule/schedule_file.hpp"
 #include "store/checkpoint.hpp"
@@ -119,6 +120,16 @@ std::string Session::plan_html() {
   return switchyard::plan_html(plan(), model(), name.empty() ? "Plan" : name);
 }
 std::string Session::plan_trace() { return switchyard::plan_trace(plan(), model()); }
+void Session::measure() {
+  if (built()) throw Error(SY_E_STATE, "the pipe is built already; measure before it is");
+  Impl& i = *impl_;
+  const std::string file = costs_file(i.config);
+  MeasuredCosts costs = MeasuredCosts::read(file);
+  measure_costs(i.config, i.registry, *i.model, i.plan, costs);
+  costs.write(file);
+  i.plan = make_plan(i.config, i.registry, *i.model);
+}
+
 bool Session::has_data() const { return impl_->data.has_value(); }
 
 const DataSet& Session::data() const {

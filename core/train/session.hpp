@@ -67,6 +67,9 @@ class Session {
   std::string plan_html();
   std::string plan_trace();
   std::string schedule_text();  // for schedule.type = "file"
+  /// Times layers, updates and hand-overs of the plan on its devices, adds them to CONFIG.costs.json, and plans anew
+  /// from them. SY_E_CONFIG for devices that are not here; SY_E_STATE once the pipe is built.
+  void measure();
   bool has_data() const;
   const DataSet& data() const;  // SY_E_STATE: none
   /// Everything that can be known before training beyond what open() checked: that [model] weights fit, the samples are

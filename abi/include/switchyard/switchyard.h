@@ -89,6 +89,9 @@ SY_EXPORT sy_rc sy_config_print(sy_runtime *, char **give_toml, sy_error **err);
 /* SY_E_INFEASIBLE: a budget is exceeded; the text names the layer and what helps.                               [ctl] */
 SY_EXPORT sy_rc sy_plan_make(sy_runtime *, sy_plan **give, sy_error **err);
 SY_EXPORT void sy_plan_free(sy_plan *take); /*                                                                   [ctl] */
+/* Times layers, updates and hand-overs on the plan's devices, adds them to CONFIG.costs.json beside the configuration,
+ * and plans anew from them. SY_E_CONFIG: a device is not here; SY_E_STATE: its pipe is built already.           [ctl] */
+SY_EXPORT sy_rc sy_plan_measure(sy_plan *, sy_error **err);
 SY_EXPORT sy_rc sy_plan_text(sy_plan *, char **give_text, sy_error **err); /* for people                         [ctl] */
 SY_EXPORT sy_rc sy_plan_json(sy_plan *, char **give_json, sy_error **err); /* core/plan/README.md                [ctl] */
 /* A page for a browser, which needs no other file: time, memory, edges and costs, with the JSON inside.         [ctl] */
