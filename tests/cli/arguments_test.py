@@ -20,10 +20,6 @@ class Arguments(ProgramTest):
         self.assertIn('--learning-rate', result.errors[0])
         self.assertIn('train --help', result.errors[0])
 
-    def test_options_of_later_versions_are_unknown(self):
-        for option in ['--html', '--measure']:
-            self.assertIn(option, self.refused('plan', 'tokens.toml', option).errors[0])
-
     def test_missing_config(self):
         self.assertIn('CONFIG', self.refused('train').errors[0])
 
