@@ -13,7 +13,7 @@ namespace {
 using namespace svg;
 
 constexpr double width = 860, height = 520;
-constexpr double left = 72, right = 664, top = 72, bottom = 464;  // of the plot
+constexpr double left = 72, right = 664, top = 96, bottom = 464;  // of the plot
 constexpr double margin = 24, key = 700;                          // of the names of colours
 
 constexpr const char* style = R"(<style>
@@ -134,7 +134,7 @@ std::string plot(const std::vector<Trial>& fit) {
                      name_of(*t));
   }
   result += circle("best", across(fit[0]), up(fit[0]), 8, name_of(fit[0]));
-  result += text_at(margin, height - 14, "class=\"value\"", "best: " + escaped(name_of(fit[0])));
+  result += text_at(margin, 52, "class=\"value\"", "best: " + escaped(name_of(fit[0])));
   return result + keys(names);
 }
 

@@ -1,4 +1,5 @@
 """A policy plugin in C, built with the installed headers alone."""
+import json
 import os
 
 from example import Example, Installed, SOURCE, main
@@ -23,6 +24,10 @@ class CustomPolicy(Example):
         short = ("train.steps=2", "data.validation=0", "generate.tokens=8", "data.text=" + os.path.join(SOURCE, "LICENSE"))
         self.assertEqual(self.dealt("placement.policy=contiguous"), "00001111")
         self.assertEqual(self.losses(self.config, *short), self.losses(self.config, *short, "placement.policy=contiguous"))
+
+    def test_a_sweep_compares_it_with_the_others(self):
+        trials = json.loads(self.switchyard("plan", self.config, more=("--sweep", "--json", "-")).stdout)
+        self.assertTrue({"snake"} < {trial["policy"] for trial in trials if trial["fits"]})
 
     def test_its_options_are_checked(self):
         self.assertIn("run", self.error("plan", self.config, "placement.snake.run=0"))

@@ -1,4 +1,5 @@
 """A schedule plugin in C, built with the installed headers alone, and the same order as a file."""
+import json
 import os
 
 from example import Example, Installed, SOURCE, main
@@ -30,6 +31,10 @@ class CustomSchedule(Example):
         short = ("train.steps=2", "data.validation=0", "generate.tokens=8", "data.text=" + os.path.join(SOURCE, "LICENSE"))
         self.assertNotEqual(self.order("schedule.type=1f1b"), WAVES)
         self.assertEqual(self.losses(self.config, *short), self.losses(self.config, *short, "schedule.type=1f1b"))
+
+    def test_a_sweep_compares_it_with_the_others(self):
+        trials = json.loads(self.switchyard("plan", self.config, more=("--sweep", "--json", "-")).stdout)
+        self.assertTrue({"waves"} < {trial["schedule"] for trial in trials if trial["fits"]})
 
     def test_its_options_are_checked(self):
         self.assertIn("size", self.error("plan", self.config, "schedule.waves.size=0"))

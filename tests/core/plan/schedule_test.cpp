@@ -58,8 +58,8 @@ double idle_of_equal_stages(const Plan& plan) {
 
 TEST_CASE("gpipe and 1f1b are idle (s-1)/(m+s-1) of the time with the capacities that the plan prints") {
   for (const char* schedule : {"gpipe", "1f1b"})
-    for (const int s : {1, 2, 4})
-      for (const int m : {1, 3, 4, 8}) {
+    for (const int s : {1, 2, 4, 8})
+      for (const int m : {1, 3, 4, 8, 64}) {
         CAPTURE(schedule);
         CAPTURE(s);
         CAPTURE(m);
@@ -103,7 +103,7 @@ TEST_CASE("accumulated passes multiply the step") {
 }
 
 TEST_CASE("interleaved is idle (p-1)/(vm+p-1) of the time with the capacities that the plan prints") {
-  for (const int p : {2, 4})
+  for (const int p : {2, 4, 8})
     for (const int v : {2, 4})
       for (const int m : {p, 4 * p}) {
         CAPTURE(p);
@@ -111,12 +111,13 @@ TEST_CASE("interleaved is idle (p-1)/(vm+p-1) of the time with the capacities th
         CAPTURE(m);
         const Plan plan = chunked_plan("interleaved", p, v, m, "round");
         CHECK(idle_of_equal_stages(plan) == doctest::Approx((p - 1.0) / (v * m + p - 1.0)));
-        for (const Edge& e : plan.edges) CHECK(e.capacity == 1);
+        // From five devices on it takes a ready backward rather than wait, and a tensor more may be under way.
+        for (const Edge& e : plan.edges) CHECK(e.capacity <= (p < 5 ? 1 : 2));
       }
 }
 
 TEST_CASE("zb_h1 is idle (p-1)/(3m+p-1) of the time, zbv (p-1)/(6m+p-1), with edges of one tensor") {
-  for (const int p : {2, 4})
+  for (const int p : {2, 4, 8})
     for (const int m : {2 * p, 4 * p}) {
       const Plan h1 = plan_of("zb_h1", p, m), v = chunked_plan("zbv", p, 2, m, "v");
       CHECK(idle_of_equal_stages(h1) == doctest::Approx((p - 1.0) / (3.0 * m + p - 1.0)));
