@@ -145,9 +145,8 @@ void LayerBench::backward(sy_saved* saved, MeasuredLayer& measured) {
   });
 }
 
-MeasuredLayer LayerBench::run() {
+sy_saved* LayerBench::timed_forward(MeasuredLayer& m) {
   sy_origin& account = *device_.account();
-  MeasuredLayer m;
   const int64_t before = account.live;
   account.restart_peak();
   sy_saved* saved = nullptr;
@@ -158,16 +157,41 @@ MeasuredLayer LayerBench::run() {
   const int64_t still = account.live - before;
   m.saved = not_negative(still - bytes_of(shapes_.out[layer_.index], keep_out_));
   m.workspace = not_negative(peak - static_cast<int64_t>(m.saved) - bytes_of(shapes_.out[layer_.index], ~uint64_t{0}));
+  return saved;
+}
 
+void LayerBench::timed_backward(sy_saved* saved, MeasuredLayer& m) {
+  sy_origin& account = *device_.account();
   account.restart_peak();
   const int64_t start = account.live;
   if (saved && (layer_.is_loss() || layer_.trains || want_bits(layer_) != 0))
-    backward(std::exchange(saved, nullptr), m);
+    backward(saved, m);
   else if (saved)
     layer_.api->free_saved(layer_.handle, saved);
   m.workspace_backward = not_negative(account.peak - start - bytes_of(shapes_.in[layer_.index], want_bits(layer_)));
+}
+
+MeasuredLayer LayerBench::run() {
+  MeasuredLayer m;
+  waiting_.push_back(timed_forward(m));
+  sy_saved* const oldest = waiting_.front();
+  waiting_.pop_front();
+  timed_backward(oldest, m);
   device_.wait();
   return m;
+}
+
+void LayerBench::fall_behind(uint64_t bytes) {
+  const uint64_t one = std::max<uint64_t>(1, run().saved);
+  for (uint64_t n = std::min<uint64_t>(8, bytes / one); n > 0; --n) {
+    MeasuredLayer ignored;
+    waiting_.push_back(timed_forward(ignored));
+  }
+}
+
+LayerBench::~LayerBench() {
+  for (sy_saved* saved : waiting_)
+    if (saved) layer_.api->free_saved(layer_.handle, saved);
 }
 
 }  // namespace switchyard

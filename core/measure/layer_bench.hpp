@@ -1,6 +1,7 @@
 // One layer on one device, called again and again.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -16,8 +17,14 @@ class LayerBench {
   /// device throws.
   LayerBench(const Device& device, const Model& model, const Layer& layer, const Shapes& shapes, const sy_cost& cost,
              const StorageOptions& options, uint32_t flags);
+  ~LayerBench();
+  LayerBench(const LayerBench&) = delete;
+  LayerBench& operator=(const LayerBench&) = delete;
 
-  /// One forward and one backward; their seconds, and the bytes that they took.
+  /// Forwards whose backward waits from now on: in a pass other layers come between, and what a forward saved is out
+  /// of the processor's caches when its backward reads it. As many as fit into `bytes`, 8 at most.
+  void fall_behind(uint64_t bytes);
+  /// One forward, and the backward of the oldest one that waits; their seconds, and the bytes that they took.
   MeasuredLayer run();
 
  private:
@@ -25,6 +32,8 @@ class LayerBench {
   void draw_weights();
   Tensor made_up(const Port& port) const;
   std::vector<Tensor> forward(sy_saved** saved);
+  sy_saved* timed_forward(MeasuredLayer& measured);
+  void timed_backward(sy_saved* saved, MeasuredLayer& measured);
   void backward(sy_saved* saved, MeasuredLayer& measured);
   sy_call call(std::vector<sy_tensor*>& in, std::vector<sy_tensor*>& out) const;
 
@@ -36,6 +45,7 @@ class LayerBench {
   std::vector<Stored> stored_;
   std::unique_ptr<DeviceStorage> storage_;
   std::vector<Tensor> inputs_, gradients_;
+  std::deque<sy_saved*> waiting_;
   StepContext context_;
   MicroBatchInput micro_batch_;
 };

@@ -78,6 +78,20 @@ class Plan(ProgramTest):
         self.assertIn('</svg>', (self.folder / 'sweep.svg').read_text())
         self.assertIn('--sweep', self.refused('plan', 'tokens.toml', '--svg', 'sweep.svg').errors[0])
 
+    def test_measured_costs_are_kept_and_used(self):
+        assumed = self.succeeds('plan', 'tokens.toml', '--json', '-').json()['prediction']
+        self.assertIn('measured', self.succeeds('plan', 'tokens.toml', '--measure').out)
+        self.assertTrue((self.folder / 'tokens.costs.json').exists())
+        later = self.succeeds('plan', 'tokens.toml', '--json', '-').json()['prediction']
+        self.assertEqual([assumed['basis'], later['basis']], ['assumed', 'measured'])
+        self.assertNotEqual(assumed['step_s'], later['step_s'])
+
+    def test_a_described_machine(self):
+        there = ['--set', 'devices.machine=h100-sxm', '--set', 'devices.use=auto', '--set', 'placement.policy=memory_balanced']
+        plan = self.succeeds('plan', 'tokens.toml', *there, '--json', '-').json()
+        self.assertEqual([len(plan['devices']), plan['machine']['name'], plan['prediction']['basis']], [8, 'h100-sxm', 'described'])
+        self.assertIn('not', self.refused('train', 'tokens.toml', *there).errors[0])
+
     def test_more_stages_than_layers(self):
         error = self.refused('plan', 'tokens.toml', '--set', 'devices.use="cpu:{0..6}"', '--set', 'placement.contiguous.counts=[1,1,1,1,1,1,1]').errors[0]
         self.assertIn('7', error)
