@@ -4,6 +4,7 @@
 #include "plan/choose.hpp"
 #include "plan/layer_list.hpp"
 #include "plan/plan.hpp"
+#include "plan/program.hpp"
 
 namespace switchyard {
 
@@ -140,6 +141,8 @@ std::string plan_json(const Plan& plan, const Model& model) {
                         {"update_s", plan.prediction.update_s},
                         {"idle", plan.prediction.idle},
                         {"basis", basis_name(plan.basis())}};
+  const std::string blocked = blocking_deadlock(plan.train, plan.stages, plan.edges);
+  if (!blocked.empty()) json["unbuffered"] = blocked;
   json["warnings"] = plan.warnings;
   json["notes"] = plan.notes;
   if (!plan.tried.empty()) json["tried"] = Json::parse(trials_json(plan.tried));

@@ -32,6 +32,11 @@ struct ProgramRun {
 ProgramRun run_programs(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
                         const std::vector<Edge>& edges, const std::vector<StageTimes>& times);
 
+/// Who waits for what where sends and receives block and nothing is buffered between them; empty: the programs end even
+/// so. Processes that talk like this must pair their sends and receives, or buffer Edge::capacity tensors.
+std::string blocking_deadlock(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
+                              const std::vector<Edge>& edges);
+
 /// The smallest capacities from 1 (neighbours) and the distance in stages (skips) on under which the programs end.
 /// Throws Error(SY_E_CONFIG) with who waits for what when none do.
 void choose_capacities(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,

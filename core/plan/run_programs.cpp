@@ -14,13 +14,14 @@ namespace {
 class ProgramRunner {
  public:
   ProgramRunner(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
-                const std::vector<Edge>& edges, const std::vector<StageTimes>& times)
+                const std::vector<Edge>& edges, const std::vector<StageTimes>& times, bool hand_to_hand = false)
       : programs_(programs),
         stages_(stages),
         edges_(edges),
         times_(times),
         devices_(programs.size()),
         taken_(edges.size()) {
+    hand_to_hand_ = hand_to_hand;
     for (const Edge& e : edges) capacity_.push_back(e.capacity);
     run_.actions.resize(programs.size());
     for (std::size_t d = 0; d < programs.size(); ++d) run_.actions[d].reserve(programs[d].size());
@@ -149,7 +150,10 @@ class ProgramRunner {
 
   bool take(Device& device, int e, int micro_batch) {
     const auto& sent = run_.transfers[e];
-    if (static_cast<int>(sent.size()) <= micro_batch) return false;
+    if (static_cast<int>(sent.size()) <= micro_batch) {
+      if (hand_to_hand_) wake(stages_[edges_[e].from].device);
+      return false;
+    }
     device.now = std::max(device.now, sent[micro_batch].end);
     run_.held[e][micro_batch].end = device.now;
     ++taken_[e];
@@ -158,6 +162,7 @@ class ProgramRunner {
   }
 
   bool send(Device& device, int e, int micro_batch) {
+    if (hand_to_hand_ && capacity_[e] > 0 && !is_taking(e, micro_batch)) return false;
     auto& held = run_.held[e];
     if (static_cast<int>(held.size()) == micro_batch) held.push_back({device.now, device.now});
     if (capacity_[e] > 0 && micro_batch >= capacity_[e]) {
@@ -168,6 +173,14 @@ class ProgramRunner {
     run_.transfers[e].push_back({device.now, device.now + (capacity_[e] > 0 ? edges_[e].seconds : 0)});
     wake(stages_[edges_[e].to].device);
     return true;
+  }
+
+  /// The receiver stands before this tensor.
+  bool is_taking(int e, int micro_batch) const {
+    const auto d = static_cast<std::size_t>(stages_[edges_[e].to].device);
+    const Device& device = devices_[d];
+    return !is_done(d) && !device.computed && device.edges < edges_of(programs_[d][device.action], false).size() &&
+           waits_on(d) == e && programs_[d][device.action].micro_batch == micro_batch;
   }
 
   void wake(int d) {
@@ -196,6 +209,7 @@ class ProgramRunner {
   std::vector<int> capacity_;
   std::vector<int> taken_;  // per edge: how many
   ProgramRun run_;
+  bool hand_to_hand_ = false;  // a send ends when the receiver takes it: edges have no room
   std::deque<int> ready_;
   std::vector<bool> queued_;
 };
@@ -216,6 +230,14 @@ void choose_capacities(const std::vector<std::vector<Action>>& programs, const s
   for (runner.run(); !runner.ended(); runner.run())
     if (!runner.widen(micro_batches)) throw Error(SY_E_CONFIG, "the schedule cannot end: " + runner.who_waits());
   for (Edge& e : edges) e.capacity = runner.capacity(e.index);
+}
+
+std::string blocking_deadlock(const std::vector<std::vector<Action>>& programs, const std::vector<Stage>& stages,
+                              const std::vector<Edge>& edges) {
+  const std::vector<StageTimes> at_once(stages.size());
+  ProgramRunner runner(programs, stages, edges, at_once, true);
+  runner.run();
+  return runner.who_waits();
 }
 
 }  // namespace switchyard

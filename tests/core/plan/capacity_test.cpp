@@ -89,6 +89,20 @@ TEST_CASE("a program that waits for what never comes is found, and names who wai
                        doctest::Contains("the schedule cannot end: device 0 waits at B of stage 0"), Error);
 }
 
+TEST_CASE("without anything buffered, neighbours that send to each other lock; with one tensor of room they do not") {
+  const auto stages = stages_on({0, 1});
+  const auto edges = edges_between({{0, 1}}, true);
+  // Device 0 would hand over its second forward while device 1 wants to hand back its first gradient.
+  const std::vector<std::vector<Action>> crossed = {program("F0.0 F0.1 B0.0 B0.1"), program("F1.0 B1.0 F1.1 B1.1")};
+  const std::string blocked = blocking_deadlock(crossed, stages, edges);
+  CHECK(contains(blocked, "device 0 waits at F of stage 0, micro-batch 1"));
+  CHECK(contains(blocked, "device 1 waits at B of stage 1, micro-batch 0"));
+  CHECK(run(crossed, stages, edges).deadlock == "");
+  // One micro-batch after the other, and all forwards before all backwards, need no buffer.
+  CHECK(blocking_deadlock({program("F0.0 B0.0 F0.1 B0.1"), program("F1.0 B1.0 F1.1 B1.1")}, stages, edges) == "");
+  CHECK(blocking_deadlock({program("F0.0 F0.1 B0.0 B0.1"), program("F1.0 F1.1 B1.0 B1.1")}, stages, edges) == "");
+}
+
 TEST_CASE("an edge that has too little room is widened, and no other one") {
   // Stages 0 and 2 share device 0, which runs all of stage 0 first: three tensors wait on the edge from 1 to 2.
   const auto stages = stages_on({0, 1, 0});
