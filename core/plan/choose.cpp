@@ -1,10 +1,7 @@
 #include "plan/choose.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
-#include "config/layer_names.hpp"
 #include "plan/layer_list.hpp"
 #include "plan/planner.hpp"
 #include "plan/remarks.hpp"
@@ -87,18 +84,16 @@ Trial judged(const Combination& what, const Plan& plan) {
   return trial;
 }
 
-/// One plan, and what it means; nothing where the policy or the schedule refused.
-std::optional<Plan> attempt(const Config& config, Registry& registry, Model& model, const PlanMachine& machine,
-                            const Combination& what, Trial& trial) {
-  trial.what = what;
+Trial attempt(const Config& config, Registry& registry, Model& model, const PlanMachine& machine,
+              const Combination& what) {
   try {
     const Config one = settled(config, what);
-    Plan plan = Planner(one, registry, model, machine).draft();
-    trial = judged(what, plan);
-    return plan;
+    return judged(what, Planner(one, registry, model, machine).draft());
   } catch (const Error& e) {
-    trial.why_not = e.what();
-    return std::nullopt;
+    Trial refused;
+    refused.what = what;
+    refused.why_not = e.what();
+    return refused;
   }
 }
 
@@ -180,9 +175,8 @@ Config settled(const Config& config, const Plan& plan) {
 
 std::vector<Trial> try_all(const Config& config, Registry& registry, Model& model, const PlanMachine& machine,
                            const std::vector<Combination>& combinations) {
-  std::vector<Trial> trials(combinations.size());
-  for (std::size_t i = 0; i < combinations.size(); ++i)
-    attempt(config, registry, model, machine, combinations[i], trials[i]);
+  std::vector<Trial> trials;
+  for (const Combination& each : combinations) trials.push_back(attempt(config, registry, model, machine, each));
   sort_best_first(trials);
   return trials;
 }

@@ -281,13 +281,9 @@ std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<
 }
 
 uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage) {
-  uint64_t most = 0, live = 0;
-  for (const Action& a : program) {
-    const StageMemory& s = per_stage[a.stage];
-    if (a.kind == SY_ACT_F) most = std::max(most, live + s.forward_peak), live += s.saved;
-    if (a.kind == SY_ACT_B || a.kind == SY_ACT_I) most = std::max(most, live - s.saved + s.backward_peak);
-    if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) live -= s.saved;
-  }
+  LiveActivations activations(per_stage);
+  uint64_t most = 0;
+  for (const Action& a : program) most = std::max(most, activations.during(a));
   return most;
 }
 

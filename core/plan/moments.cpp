@@ -6,6 +6,15 @@
 
 namespace switchyard {
 
+uint64_t LiveActivations::during(const Action& a) {
+  const StageMemory& s = per_stage_[a.stage];
+  uint64_t worst = live_;
+  if (a.kind == SY_ACT_F) worst = live_ + s.forward_peak, live_ += s.saved;
+  if (a.kind == SY_ACT_B || a.kind == SY_ACT_I) worst = live_ - s.saved + s.backward_peak;
+  if (a.kind == SY_ACT_B || a.kind == SY_ACT_W) live_ -= s.saved;
+  return worst;
+}
+
 namespace {
 
 /// Tensors that one device made for others: how many bytes of them wait at a time. Times are asked in rising order.
@@ -46,17 +55,12 @@ std::vector<Outbox> outboxes(const std::vector<Stage>& stages, const std::vector
 std::vector<Moment> moments(const std::vector<Action>& program, const std::vector<Span>& spans, double end,
                             const std::vector<StageMemory>& per_stage, Outbox& outbox) {
   std::vector<Moment> all;
-  uint64_t live = 0;
+  LiveActivations activations(per_stage);
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    const StageMemory& s = per_stage[program[i].stage];
-    uint64_t worst = live;
-    if (program[i].kind == SY_ACT_F) worst = live + s.forward_peak, live += s.saved;
-    if (program[i].kind == SY_ACT_B || program[i].kind == SY_ACT_I) worst = live - s.saved + s.backward_peak;
-    if (program[i].kind == SY_ACT_B || program[i].kind == SY_ACT_W) live -= s.saved;
-    all.push_back({spans[i].begin, worst, outbox.at((spans[i].begin + spans[i].end) / 2)});
+    all.push_back({spans[i].begin, activations.during(program[i]), outbox.at((spans[i].begin + spans[i].end) / 2)});
     const double next = i + 1 < spans.size() ? spans[i + 1].begin : end;
     if (next > spans[i].end || i + 1 == spans.size())
-      all.push_back({spans[i].end, live, outbox.at((spans[i].end + next) / 2)});
+      all.push_back({spans[i].end, activations.live(), outbox.at((spans[i].end + next) / 2)});
   }
   return all;
 }

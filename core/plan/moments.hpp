@@ -7,6 +7,21 @@
 
 namespace switchyard {
 
+/// Activations of a device, action after action.
+class LiveActivations {
+ public:
+  /// `per_stage` is lent.
+  explicit LiveActivations(const std::vector<StageMemory>& per_stage) : per_stage_(per_stage) {}
+  /// Bytes at the worst point of the next action of the program.
+  uint64_t during(const Action& action);
+  /// Bytes that wait for later actions.
+  uint64_t live() const { return live_; }
+
+ private:
+  const std::vector<StageMemory>& per_stage_;
+  uint64_t live_ = 0;
+};
+
 /// From `begin` until the next moment's. Seconds from the start of the pass; bytes.
 struct Moment {
   double begin = 0;

@@ -9,76 +9,36 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "../core/engine/plain_model.hpp"
+#include "../core/store/temp_folder.hpp"
+#include "book_gpt.hpp"
 #include "measure/measure.hpp"
+#include "measure/stopwatch.hpp"
 
 namespace {
 
 using namespace plain;
-namespace fs = std::filesystem;
 
-const char* const gpt = R"(
-[model]
-context = 128
-[[layer]]
-type = "embedding"
-name = "embed"
-vocabulary = 256
-width = 128
-positions = "learned"
-[[layer]]
-type = "gpt_block"
-name = "h"
-repeat = 4
-heads = 4
-[[layer]]
-type = "lm_head"
-name = "head"
-vocabulary = 256
+const std::string gpt = bench::book_gpt + std::string(R"(
 [devices]
 use = ["cpu:0", "cpu:1"]
 threads = 1
 [train]
 batch = 16
 optimizer = { type = "adamw", lr = 1e-3 }
-)";
+)");
 
-/// Gone with the program's end.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "prediction-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-};
+using test::TempFolder;
 
-Config configured(const Folder& folder, const std::string& policy, const std::string& schedule, int micro_batches) {
-  return parse_config(gpt, (folder.path / "gpt.toml").string(),
+Config configured(const TempFolder& folder, const std::string& policy, const std::string& schedule, int micro_batches) {
+  return parse_config(gpt, folder / "gpt.toml",
                       {"placement.policy=" + policy, "schedule.type=" + schedule,
                        "schedule.micro_batches=" + std::to_string(micro_batches)});
 }
 
-Batch tokens(int64_t rows) {
-  Batch b;
-  b.inputs.reset(dtype::i64, {rows, 128});
-  b.targets.reset(dtype::i64, {rows, 128});
-  uint64_t state = 1;
-  for (HostTensor* t : {&b.inputs, &b.targets})
-    for (int64_t& id : t->values<int64_t>())
-      state = state * 6364136223846793005u + 1, id = static_cast<int64_t>(state >> 40) % 256;
-  return b;
-}
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
-
-void time_layers(const Folder& folder, int micro_batches) {
+void time_layers(const TempFolder& folder, int micro_batches) {
   const Config config = configured(folder, "contiguous", "1f1b", micro_batches);
   BatchSpec spec;
   spec.input_shape = {128}, spec.input_dtype = dtype::i64;
@@ -90,7 +50,7 @@ void time_layers(const Folder& folder, int micro_batches) {
 
 /// Median seconds of a step, after two to warm up.
 double step_seconds(Pipe& pipe, int rounds) {
-  const Batch batch = tokens(16);
+  const Batch batch = bench::tokens(16);
   std::vector<double> seconds;
   for (int r = 0; r < rounds + 2; ++r) {
     const auto start = std::chrono::steady_clock::now();
@@ -104,7 +64,7 @@ double step_seconds(Pipe& pipe, int rounds) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
-  const Folder folder;
+  const TempFolder folder;
   std::vector<double> errors;
   std::printf("micro-batches  policy           schedule  predicted  measured  ratio\n");
   for (const int micro_batches : {2, 4, 8, 16}) {

@@ -12,30 +12,15 @@
 #include <string>
 
 #include "../core/engine/plain_model.hpp"
+#include "book_gpt.hpp"
 #include "direct.hpp"
+#include "measure/stopwatch.hpp"
 
 namespace {
 
 using namespace plain;
 
-const char* const gpt = R"(
-[model]
-context = 128
-[[layer]]
-type = "embedding"
-name = "embed"
-vocabulary = 256
-width = 128
-positions = "learned"
-[[layer]]
-type = "gpt_block"
-name = "h"
-repeat = 4
-heads = 4
-[[layer]]
-type = "lm_head"
-name = "head"
-vocabulary = 256
+const std::string gpt = bench::book_gpt + std::string(R"(
 [placement]
 policy = "contiguous"
 [schedule]
@@ -43,29 +28,13 @@ type = "1f1b"
 [train]
 batch = 16
 optimizer = { type = "adamw", lr = 1e-3 }
-)";
-
-Batch tokens(int64_t rows) {
-  Batch b;
-  b.inputs.reset(dtype::i64, {rows, 128});
-  b.targets.reset(dtype::i64, {rows, 128});
-  uint64_t state = 1;
-  for (HostTensor* t : {&b.inputs, &b.targets})
-    for (int64_t& id : t->values<int64_t>())
-      state = state * 6364136223846793005u + 1, id = static_cast<int64_t>(state >> 40) % 256;
-  return b;
-}
+)");
 
 template <class Body>
 double seconds(Body&& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
 }
 
 /// Median seconds of both, in turn; the first round only warms up.
@@ -79,7 +48,8 @@ std::pair<double, double> paired(int rounds, A&& a, B&& b) {
   return {median(of_a), median(of_b)};
 }
 
-/// One thread: two teams of threads in one process would wait for each other's spinning, which is no cost of the runtime.
+/// One thread: two teams of threads in one process would wait for each other's spinning, which is no cost of the
+/// runtime.
 void overhead(int rounds) {
   const std::vector<std::string> sets = {"devices.use=[\"cpu:0\"]", "devices.threads=1", "schedule.micro_batches=1"};
   const Config config = parse_config(gpt, "bench.toml", sets);
@@ -88,7 +58,7 @@ void overhead(int rounds) {
   spec.input_shape = {128}, spec.input_dtype = dtype::i64;
   bench::Direct direct(config, registry(), Model::create(config, registry(), spec, 16),
                        resolve_machine(config, registry()).devices[0]);
-  const Batch batch = tokens(16);
+  const Batch batch = bench::tokens(16);
   const auto [ours, theirs] = paired(
       rounds, [&](int r) { pipe->step(batch, static_cast<uint64_t>(r), 1e-3); }, [&](int r) { direct.step(batch, r); });
   std::printf("overhead   step %.1f ms, same layers called directly %.1f ms: %.3f\n", ours * 1e3, theirs * 1e3,
@@ -99,7 +69,7 @@ void split(int rounds, int micro_batches) {
   const std::string m = "schedule.micro_batches=" + std::to_string(micro_batches);
   auto two = build(gpt, {"devices.use=[\"cpu:0\", \"cpu:1\"]", "devices.threads=1", m});
   auto one = build(gpt, {"devices.use=[\"cpu:0\"]", "devices.threads=2", m});
-  const Batch batch = tokens(16);
+  const Batch batch = bench::tokens(16);
   const auto [a, b] = paired(
       rounds, [&](int r) { two->step(batch, static_cast<uint64_t>(r), 1e-3); },
       [&](int r) { one->step(batch, static_cast<uint64_t>(r), 1e-3); });

@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "../config/refusal.hpp"
+#include "../store/temp_folder.hpp"
 #include "machine/description.hpp"
 
 using namespace switchyard;
@@ -21,13 +21,9 @@ MachineChoice named(const std::string& name) {
 
 /// A file that is gone with the test.
 struct MachineFile {
-  fs::path path;
-  explicit MachineFile(const std::string& text) {
-    std::string name = (fs::temp_directory_path() / "machine-XXXXXX").string();
-    path = fs::path(mkdtemp(name.data())) / "m.toml";
-    std::ofstream(path) << text;
-  }
-  ~MachineFile() { fs::remove_all(path.parent_path()); }
+  test::TempFolder folder;
+  fs::path path = folder / "m.toml";
+  explicit MachineFile(const std::string& text) { test::write_file(path, text); }
   MachineChoice choice() const {
     MachineChoice c;
     c.file = {path.string(), {"c.toml", 4, 1}};

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "../plan/planning.hpp"
+#include "../store/temp_folder.hpp"
 #include "plan/measured.hpp"
 
 namespace measuring {
@@ -13,12 +14,8 @@ namespace fs = std::filesystem;
 
 /// Gone with the test.
 struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "measured-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
+  switchyard::test::TempFolder own;
+  fs::path path = own.path();
 };
 
 /// Four equal layers and a loss on two logical devices.

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "../store/temp_folder.hpp"
 #include "planning.hpp"
 #include "switchyard/cpp/plugin.hpp"
 
@@ -15,13 +15,9 @@ namespace {
 
 /// A machine file that is gone with the test.
 struct MachineFile {
-  fs::path path;
-  explicit MachineFile(const std::string& text) {
-    std::string name = (fs::temp_directory_path() / "machine-XXXXXX").string();
-    path = fs::path(mkdtemp(name.data())) / "m.toml";
-    std::ofstream(path) << text;
-  }
-  ~MachineFile() { fs::remove_all(path.parent_path()); }
+  switchyard::test::TempFolder folder;
+  fs::path path = folder / "m.toml";
+  explicit MachineFile(const std::string& text) { switchyard::test::write_file(path, text); }
 };
 
 std::string device(const std::string& more = "", const std::string& count = "2") {
