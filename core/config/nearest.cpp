@@ -8,11 +8,11 @@
 namespace switchyard {
 namespace {
 
-constexpr std::size_t most_letters = 256;  // longer words are compared by their beginning
+constexpr std::size_t compared_letters = 256;  // longer words are compared by their beginning
 constexpr std::size_t most_listed = 20;
 
 std::string normal(const std::string& word) {
-  std::string out = word.substr(0, most_letters);
+  std::string out = word.substr(0, compared_letters);
   for (char& c : out) c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }

@@ -9,7 +9,7 @@ namespace switchyard {
 
 namespace {
 
-constexpr int warm_up = 2, rounds = 9;
+constexpr int warm_ups = 2, rounds = 9;
 
 void update(const Device& device, const OptimizerChoice& optimizer, DeviceStorage& storage,
             const sy_opt_control* control) {
@@ -51,10 +51,10 @@ double update_seconds(const Device& device, int index, const Model& model, const
                    OwnedView(&control, {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
   device.wait();
   std::vector<double> seconds;
-  for (int r = 0; r < warm_up + rounds; ++r) {
+  for (int r = 0; r < warm_ups + rounds; ++r) {
     const double s = seconds_of(
         device, [&] { update(device, optimizer, storage, reinterpret_cast<const sy_opt_control*>(block.data())); });
-    if (r >= warm_up) seconds.push_back(s);
+    if (r >= warm_ups) seconds.push_back(s);
   }
   return median(std::move(seconds)) / static_cast<double>(elements);
 }

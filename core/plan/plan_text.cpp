@@ -6,7 +6,7 @@
 #include "plan/layer_list.hpp"
 #include "plan/plan.hpp"
 #include "report/progress.hpp"
-#include "report/table.hpp"
+#include "report/text_table.hpp"
 
 namespace switchyard {
 
@@ -47,7 +47,7 @@ std::string device_table(const Plan& plan, const Model& model) {
     names.push_back(name);
   std::vector<Align> columns(names.size(), Align::right);
   columns[0] = columns[1] = Align::left;
-  Table table(columns, names);
+  TextTable table(columns, names);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const DeviceMemory& m = plan.memory[d];
     const PlanDevice& device = plan.devices[d];

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "plan/layer_list.hpp"
 #include "plugin/version.hpp"
+#include "report/json_string.hpp"
 
 namespace switchyard {
 
 namespace {
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -27,7 +23,7 @@ std::string microseconds(int64_t ns) {
 
 std::string head(Trace::Process process, const char* kind, const std::string& name) {
   return std::string("{\"ph\":\"") + kind + "\",\"pid\":" + std::to_string(static_cast<int>(process)) +
-         ",\"name\":" + quoted(name);
+         ",\"name\":" + json_string(name);
 }
 
 std::string complete(Trace::Process process, int thread, const std::string& name, const char* category, int64_t begin,
@@ -57,7 +53,7 @@ const char* category_of(uint32_t kind) {
 Trace::Trace(const Plan& plan, const Model& model) : plan_(plan) {
   for (const Stage& s : plan.stages)
     stage_args_.push_back("\"stage\":" + std::to_string(s.index) +
-                          ",\"layers\":" + quoted(layer_list(model, s.first, s.last)));
+                          ",\"layers\":" + json_string(layer_list(model, s.first, s.last)));
   for (const Edge& e : plan.edges)
     edge_names_.push_back(model.layers()[static_cast<std::size_t>(e.layer)].name +
                           (e.backward ? " backward " : " forward "));
@@ -76,7 +72,7 @@ void Trace::name_process(Process process) {
 
 void Trace::name_thread(Process process, int id, const std::string& name) {
   const std::string thread = ",\"tid\":" + std::to_string(id);
-  event(head(process, "M", "thread_name") + thread + ",\"args\":{\"name\":" + quoted(name) + "}}");
+  event(head(process, "M", "thread_name") + thread + ",\"args\":{\"name\":" + json_string(name) + "}}");
   event(head(process, "M", "thread_sort_index") + thread + ",\"args\":{\"sort_index\":" + std::to_string(id) + "}}");
 }
 

@@ -5,7 +5,7 @@
 
 #include "plan/choose.hpp"
 #include "plan/layer_list.hpp"
-#include "report/table.hpp"
+#include "report/text_table.hpp"
 
 namespace switchyard {
 
@@ -21,7 +21,7 @@ std::string bar(double share) {
   return text;
 }
 
-void add_row(Table& table, const Trial& t, double slowest) {
+void add_row(TextTable& table, const Trial& t, double slowest) {
   const std::string of = t.budget == no_budget ? "" : " of " + size_text(t.budget);
   table.add({t.what.policy, t.what.schedule, std::to_string(t.what.micro_batches), recompute_text(t.what.recompute),
              seconds_text(t.step_s), percent(t.idle), size_text(t.peak) + of + " on " + t.device,
@@ -72,7 +72,7 @@ std::string trials_text(const std::vector<Trial>& trials) {
   const std::size_t rows = std::min(fit.size(), most_rows);
   double slowest = 0;
   for (std::size_t i = 0; i < rows; ++i) slowest = std::max(slowest, fit[i]->step_s);
-  Table table(
+  TextTable table(
       {Align::left, Align::left, Align::right, Align::left, Align::right, Align::right, Align::right, Align::left},
       {"policy", "schedule", "micro-batches", "recompute", "step", "idle", "fullest device", ""});
   for (std::size_t i = 0; i < rows; ++i) add_row(table, *fit[i], slowest > 0 ? slowest : 1);

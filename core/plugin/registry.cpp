@@ -14,13 +14,6 @@
 namespace switchyard {
 namespace {
 
-/// One table that this runtime may use.
-struct Offer {
-  const PluginTable* table = nullptr;
-  const LoadedPlugin* plugin = nullptr;
-  bool wanted = false;  // named by the user or the host program, not found by searching
-};
-
 std::string join(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
@@ -34,6 +27,13 @@ std::string name_of(const LoadedPlugin& plugin) {
 }  // namespace
 
 struct Registry::Impl {
+  /// One table that this runtime may use.
+  struct Offer {
+    const PluginTable* table = nullptr;
+    const LoadedPlugin* plugin = nullptr;
+    bool wanted = false;  // named by the user or the host program, not found by searching
+  };
+
   std::vector<SearchFolder> folders;
   std::vector<PluginCandidate> candidates;  // in search order, then files named by the user
   std::map<std::string, sy_rc> refused;     // why candidates were skipped, by path
@@ -173,13 +173,13 @@ void Registry::Impl::take(const LoadedPlugin& plugin, bool wanted, PluginCandida
   from->reason = hidden.empty() ? "" : join(hidden);
 }
 
-const Offer* Registry::Impl::known(const PluginKind& kind, const std::string& id) const {
+const Registry::Impl::Offer* Registry::Impl::known(const PluginKind& kind, const std::string& id) const {
   const auto at = offers.find({&kind, id});
   return at == offers.end() ? nullptr : &at->second;
 }
 
 /// The file that is named after it, then every file of that kind.
-const Offer* Registry::Impl::find(const PluginKind& kind, const std::string& id) {
+const Registry::Impl::Offer* Registry::Impl::find(const PluginKind& kind, const std::string& id) {
   if (const Offer* o = known(kind, id)) return o;
   for (PluginCandidate& c : candidates) {
     const PluginFileName name = parse_file_name(c.path);
@@ -262,7 +262,7 @@ const sy_backend_api& Registry::backend(const std::string& id) {
 }
 
 const sy_backend_api* Registry::find_backend(const std::string& id) {
-  const Offer* offer = impl_->find(*find_kind(SY_KIND_BACKEND), id);
+  const auto* offer = impl_->find(*find_kind(SY_KIND_BACKEND), id);
   return offer ? static_cast<const sy_backend_api*>(offer->table->table) : nullptr;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "report/json_string.hpp"
 #include "store/file_error.hpp"
 #include "store/mapped_file.hpp"
 
@@ -28,8 +29,6 @@ std::string digits(double value) {
   return {text, result.ptr};
 }
 
-std::string quoted(const std::string& key) { return Json(key).dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Builds the line; what is absent or not finite leaves no trace.
 class Line {
  public:
@@ -42,7 +41,7 @@ class Line {
     if (value) add(key, *value);
   }
   void put(const std::string& key, const std::string& json) {
-    text_ += (text_.empty() ? "" : ", ") + quoted(key) + ": " + json;
+    text_ += (text_.empty() ? "" : ", ") + json_string(key) + ": " + json;
   }
   std::string object() const { return "{" + text_ + "}"; }
 

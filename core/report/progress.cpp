@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "report/columns.hpp"
+
 namespace switchyard {
 namespace {
 
@@ -32,12 +34,6 @@ std::string loss_text(double loss) {
   char text[40];
   std::snprintf(text, sizeof text, size >= 0.01 && size < 1 ? "%.3f" : "%.3g", loss);
   return text;
-}
-
-/// Columns on a screen: code points of UTF-8.
-int width_of(const std::string& text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 /// The first `columns` code points.
@@ -122,7 +118,7 @@ Screen Screen::of(std::FILE* stream) {
 
 void ProgressView::draw(const Progress& progress) {
   const std::string line = progress_line(progress);
-  const bool room = width_of(line) + bar_width + 2 < screen_.width;
+  const bool room = static_cast<int>(columns_of(line)) + bar_width + 2 < screen_.width;
   const std::string text = room ? bar(progress, screen_.colour) + line : cut(line, screen_.width - 1);
   std::fprintf(stream_, "%s%s", clear_line, text.c_str());
   std::fflush(stream_);

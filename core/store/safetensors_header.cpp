@@ -237,7 +237,7 @@ class Parser {
   std::uint64_t data_bytes_ = 0;
 };
 
-std::string quoted(const std::string& text) {
+std::string in_header(const std::string& text) {
   try {
     return Json(text).dump();
   } catch (const Json::exception&) {
@@ -254,11 +254,11 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
 std::string make_safetensors_header(const std::vector<TensorInfo>& tensors,
                                     const std::map<std::string, std::string>& metadata) {
   std::string json;
-  for (const auto& [key, value] : metadata) json += (json.empty() ? "" : ",") + quoted(key) + ":" + quoted(value);
+  for (const auto& [key, value] : metadata) json += (json.empty() ? "" : ",") + in_header(key) + ":" + in_header(value);
   if (!json.empty()) json = "\"__metadata__\":{" + json + "}";
   for (const TensorInfo& info : tensors) {
     if (!json.empty()) json += ",";
-    json += quoted(info.name) + ":{\"dtype\":\"" + safetensors_name(info.dtype) +
+    json += in_header(info.name) + ":{\"dtype\":\"" + safetensors_name(info.dtype) +
             "\",\"shape\":" + Json(info.shape).dump() + ",\"data_offsets\":[" + std::to_string(info.begin) + "," +
             std::to_string(info.begin + info.bytes) + "]}";
   }

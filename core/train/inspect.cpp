@@ -9,7 +9,7 @@
 
 #include "model/initial.hpp"
 #include "report/progress.hpp"
-#include "report/table.hpp"
+#include "report/text_table.hpp"
 #include "store/checkpoint.hpp"
 #include "store/tensor_files.hpp"
 #include "train/batch_spec.hpp"
@@ -176,8 +176,8 @@ std::string inventory_json(const Inventory& inventory) {
 
 std::string inventory_text(const Inventory& inventory) {
   const Align left = Align::left;
-  Table table({left, left, left, left, left, left, left},
-              {"name", "shape", "type", "kind", "device", "alias of", "sha256"});
+  TextTable table({left, left, left, left, left, left, left},
+                  {"name", "shape", "type", "kind", "device", "alias of", "sha256"});
   for (const TensorRow& row : inventory.tensors) {
     const bool frozen = row.kind == "weight" && !row.trainable;
     table.add({row.name, shape_text(row.shape), dtype_name(row.dtype), frozen ? "frozen" : row.kind, row.device,

@@ -9,20 +9,11 @@
 
 #include "base/error.hpp"
 #include "folder.hpp"
-#include "plugin/loader.hpp"
+#include "load_error.hpp"
 
 using namespace switchyard;
 
 namespace {
-
-Error load_error(const std::string& path) {
-  try {
-    load_plugin(path);
-  } catch (const Error& e) {
-    return e;
-  }
-  return Error(SY_OK, "loaded");
-}
 
 void check(const std::string& path, sy_rc code, const std::string& part) {
   const Error e = load_error(path);

@@ -2,12 +2,14 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include "../../support/text.hpp"
 #include "base/error.hpp"
 #include "folder.hpp"
+#include "load_error.hpp"
 #include "plugin/host.hpp"
-#include "plugin/loader.hpp"
 
 using namespace switchyard;
+using switchyard::test::contains;
 
 namespace {
 
@@ -17,22 +19,11 @@ struct Refused {
   sy_rc code = SY_E_ABI;
 };
 
-Error load_error(const std::string& path) {
-  try {
-    load_plugin(path);
-  } catch (const Error& e) {
-    return e;
-  }
-  return Error(SY_OK, "loaded");
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 void check_refused(const Refused& r) {
   const Error e = load_error(hostile(r.name));
   CHECK_MESSAGE(e.code() == r.code, r.name << " -> " << e.what());
-  CHECK_MESSAGE(has(e.what(), std::string("sy-schedule-") + r.name + ".so"), e.what());
-  for (const std::string& part : r.parts) CHECK_MESSAGE(has(e.what(), part), part << " in: " << e.what());
+  CHECK_MESSAGE(contains(e.what(), std::string("sy-schedule-") + r.name + ".so"), e.what());
+  for (const std::string& part : r.parts) CHECK_MESSAGE(contains(e.what(), part), part << " in: " << e.what());
 }
 
 const sy_schedule_api& schedule_of(const LoadedPlugin& plugin, std::size_t number = 0) {
@@ -117,7 +108,7 @@ TEST_CASE("another LibTorch in the process is an error with both versions, befor
   const Error e = load_error(hostile_folder() + "/torch-other.so");
   CHECK(e.code() == SY_E_ABI);
   for (const char* part : {"torch-other.so", "LibTorch 2.10", "LibTorch 2.11", "libtorch_cpu.so"})
-    CHECK(has(e.what(), part));
+    CHECK(contains(e.what(), part));
   CHECK(load_plugin(hostile_folder() + "/torch-same.so").tables.size() == 1);
   dlclose(torch);
 }
@@ -137,21 +128,21 @@ TEST_CASE("one id from two files is an error that names both; one file under two
   std::filesystem::copy(hostile("good"), f.at("sy-schedule-copy.so"));
   const Error e = load_error(f.at("sy-schedule-copy.so"));
   CHECK(e.code() == SY_E_EXISTS);
-  CHECK(has(e.what(), hostile("good")));
-  CHECK(has(e.what(), f.at("sy-schedule-copy.so")));
+  CHECK(contains(e.what(), hostile("good")));
+  CHECK(contains(e.what(), f.at("sy-schedule-copy.so")));
 }
 
 TEST_CASE("exceptions that leave create end in errors; the next call works") {
   const LoadedPlugin& p = load_plugin(hostile("throws"));
-  CHECK(has(create_error(schedule_of(p, 0)).what(), "thrown by create"));
+  CHECK(contains(create_error(schedule_of(p, 0)).what(), "thrown by create"));
   CHECK(create_error(schedule_of(p, 1)).code() == SY_E_UNKNOWN);
   CHECK(create_error(schedule_of(p, 2)).code() == SY_E_NO_MEMORY);
-  CHECK(has(create_error(schedule_of(p, 0)).what(), "thrown by create"));
+  CHECK(contains(create_error(schedule_of(p, 0)).what(), "thrown by create"));
 }
 
 TEST_CASE("the SDK's guard turns them into codes and texts") {
   const LoadedPlugin& p = load_plugin(hostile("guarded"));
-  CHECK(has(create_error(schedule_of(p, 0)).what(), "thrown by create"));
+  CHECK(contains(create_error(schedule_of(p, 0)).what(), "thrown by create"));
   CHECK(create_error(schedule_of(p, 1)).code() == SY_E_UNKNOWN);
   CHECK(create_error(schedule_of(p, 2)).code() == SY_E_INFEASIBLE);
 }
@@ -163,6 +154,6 @@ TEST_CASE("a code that does not exist is named") {
     FAIL("it went through");
   } catch (const Error& e) {
     CHECK(e.code() == SY_E_INTERNAL);
-    CHECK(has(e.what(), "4711"));
+    CHECK(contains(e.what(), "4711"));
   }
 }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "../../support/text.hpp"
 #include "base/error.hpp"
 #include "folder.hpp"
 
 using namespace switchyard;
+using switchyard::test::contains;
 
 namespace {
 
@@ -21,8 +23,6 @@ Error error_of(const std::function<void()>& body) {
   }
   return Error(SY_OK, "none");
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const PluginCandidate& candidate(const Registry& r, const std::string& path) {
   for (const PluginCandidate& c : r.candidates())
@@ -70,18 +70,18 @@ TEST_CASE("an unknown name: the nearest one, the known ones, the folders searche
   CHECK(e.code() == SY_E_CONFIG);
   for (const char* part :
        {"unknown schedule 'longer-tabel'", "did you mean 'longer-table'?", "throws-int", "/nowhere/at/all"})
-    CHECK_MESSAGE(has(e.what(), part), part << " in: " << e.what());
-  CHECK(has(e.what(), hostile_folder()));
+    CHECK_MESSAGE(contains(e.what(), part), part << " in: " << e.what());
+  CHECK(contains(e.what(), hostile_folder()));
 }
 
 TEST_CASE("a file of the very name that does not fit is what the error is about") {
   Registry r({}, {hostile_folder()});
   const Error e = error_of([&] { r.schedule("abi-next-major"); });
   CHECK(e.code() == SY_E_ABI);
-  CHECK(has(e.what(), "ABI 1.0"));
+  CHECK(contains(e.what(), "ABI 1.0"));
   const Error unavailable = error_of([&] { r.schedule("attach-fails"); });
   CHECK(unavailable.code() == SY_E_UNAVAILABLE);
-  CHECK(has(unavailable.what(), "no licence"));
+  CHECK(contains(unavailable.what(), "no licence"));
 }
 
 TEST_CASE("every hostile plugin in one folder: all the good ones are there, each bad one has its reason") {
@@ -107,7 +107,7 @@ TEST_CASE("files named by the user: paths and bare names; what goes wrong is an 
   CHECK(error_of([] { Registry({hostile("wrong-magic")}, {}); }).code() == SY_E_ABI);
   const Error e = error_of([] { Registry({"no-such-plugin"}, {hostile_folder()}); });
   CHECK(e.code() == SY_E_NOT_FOUND);
-  CHECK(has(e.what(), hostile_folder()));
+  CHECK(contains(e.what(), hostile_folder()));
   CHECK(error_of([] { Registry({"/nowhere/sy-layer-x.so"}, {}); }).code() == SY_E_NOT_FOUND);
 }
 
@@ -121,8 +121,8 @@ TEST_CASE("tables of the host program come first; two that were both asked for m
   r.add(&own_plugin);
   const Error e = error_of([&] { r.load(hostile("good")); });
   CHECK(e.code() == SY_E_EXISTS);
-  CHECK(has(e.what(), "test.own"));
-  CHECK(has(e.what(), "test.hostile.good"));
+  CHECK(contains(e.what(), "test.own"));
+  CHECK(contains(e.what(), "test.hostile.good"));
   CHECK(std::string(r.schedule("good").help) == "of the program");
   CHECK(error_of([&] { r.add(nullptr); }).code() == SY_E_ARGUMENT);
 }
@@ -138,6 +138,6 @@ TEST_CASE("files with other names in a folder of the user's are mentioned") {
   f.write("libmine.so", "x");
   f.write("sy-layer-text.so", "hello");
   Registry r({}, {f.path()});
-  CHECK(has(candidate(r, f.at("libmine.so")).reason, "sy-KIND-NAME.so"));
-  CHECK(has(candidate(r, f.at("sy-layer-text.so")).reason, "no shared library"));
+  CHECK(contains(candidate(r, f.at("libmine.so")).reason, "sy-KIND-NAME.so"));
+  CHECK(contains(candidate(r, f.at("sy-layer-text.so")).reason, "no shared library"));
 }

@@ -17,7 +17,7 @@ std::vector<LayerEntry> expand(const std::string& text) {
   return layers;
 }
 
-std::string wrong(const std::string& text) {
+std::string wrong_layers(const std::string& text) {
   return refusal([&] { expand(text); });
 }
 
@@ -155,60 +155,63 @@ TEST_CASE("a group hands trainable and init down; a part may differ") {
 }
 
 TEST_CASE("equal names are refused once") {
-  CHECK_HOLDS(wrong(entry("type='x'\nname='a'") + entry("type='x'\nname='a'")), "f:6:6: two layers are called 'a'");
-  CHECK_HOLDS(wrong(entry("type='x'\nname='h'\nrepeat=3") + entry("type='x'\nname='h.1'")),
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nname='a'") + entry("type='x'\nname='a'")),
+              "f:6:6: two layers are called 'a'");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nname='h'\nrepeat=3") + entry("type='x'\nname='h.1'")),
               "two layers are called 'h.1'");
-  CHECK_HOLDS(wrong(entry("type='x'\nname='h'\nrepeat=2") + entry("type='x'\nname='h'\nrepeat=2")),
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nname='h'\nrepeat=2") + entry("type='x'\nname='h'\nrepeat=2")),
               "two layers are called 'h.0'");
-  CHECK(lines(wrong(entry("type='x'\nname='h'\nrepeat=9") + entry("type='x'\nname='h'\nrepeat=9"))) == 1);
-  CHECK_HOLDS(wrong(entry("name='g'") + part("type='x'") + entry("type='x'\nname='g'")), "two layers are called 'g'");
+  CHECK(lines(wrong_layers(entry("type='x'\nname='h'\nrepeat=9") + entry("type='x'\nname='h'\nrepeat=9"))) == 1);
+  CHECK_HOLDS(wrong_layers(entry("name='g'") + part("type='x'") + entry("type='x'\nname='g'")),
+              "two layers are called 'g'");
 }
 
 TEST_CASE("unknown inputs get the nearest name, once for all copies") {
   std::string a = entry("type='x'\nname='alpha'");
-  CHECK_HOLDS(wrong(a + entry("type='x'\ninput='alpah'")),
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\ninput='alpah'")),
               "f:6:7: input \"alpah\": there is no earlier layer of this name; did you mean 'alpha'?");
-  CHECK_HOLDS(wrong(a + entry("type='x'\nname='b'\ninput='c'") + entry("type='x'\nname='c'")), "comes later");
-  CHECK_HOLDS(wrong(a + entry("type='x'\nname='b'\ninput='b'")), "cannot read itself");
-  CHECK_HOLDS(wrong(entry("type='x'\nname='h'\nrepeat=2") + entry("type='x'\ninput='h'")),
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\nname='b'\ninput='c'") + entry("type='x'\nname='c'")), "comes later");
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\nname='b'\ninput='b'")), "cannot read itself");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nname='h'\nrepeat=2") + entry("type='x'\ninput='h'")),
               "name one copy, such as \"h.0\"");
-  CHECK_HOLDS(wrong(a + entry("type='x'\ninput='alpha:x'")), "number of an output");
-  CHECK_HOLDS(wrong(a + entry("type='x'\ninput='alpha:9999999'")), "number of an output");
-  CHECK_HOLDS(wrong(a + entry("type='x'\ninput='in'")), "this layer is in none");
-  CHECK_HOLDS(wrong(entry("name='g'") + part("type='x'\ninput='in:1'")), "1 enter the group");
-  std::string many = wrong(a + entry("name='g'\nrepeat=50") + part("type='x'\nname='p'\ninput='conv'"));
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\ninput='alpha:x'")), "number of an output");
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\ninput='alpha:9999999'")), "number of an output");
+  CHECK_HOLDS(wrong_layers(a + entry("type='x'\ninput='in'")), "this layer is in none");
+  CHECK_HOLDS(wrong_layers(entry("name='g'") + part("type='x'\ninput='in:1'")), "1 enter the group");
+  std::string many = wrong_layers(a + entry("name='g'\nrepeat=50") + part("type='x'\nname='p'\ninput='conv'"));
   CHECK(lines(many) == 1);
 }
 
 TEST_CASE("entries are checked for the core's keys") {
-  CHECK_HOLDS(wrong(entry("name='a'")), "f:1:1: layer.0 'a': has neither type (a layer) nor layer (a group)");
-  CHECK_HOLDS(wrong(entry("type='x'\nlayer=[{type='y'}]")), "has both type and layer");
-  CHECK_HOLDS(wrong(entry("type=3")), "layer.0: type: wanted a string, found an integer (3)");
-  CHECK_HOLDS(wrong(entry("type=''")), "type is empty");
-  CHECK_HOLDS(wrong(entry("type='x'\nrepeat=0")), "layer.0: repeat: wanted an integer from 1 to 100000");
-  CHECK_HOLDS(wrong(entry("type='x'\nrepeat=2.0")), "found a float (2.0)");
-  CHECK_HOLDS(wrong(entry("type='x'\ntrainable=1")), "trainable: wanted true or false");
-  CHECK_HOLDS(wrong(entry("type='x'\ninput=[]")), "input: the list is empty");
-  CHECK_HOLDS(wrong(entry("type='x'\ninput=[3]")), "input: wanted a list of strings");
-  CHECK_HOLDS(wrong(entry("name='g'\nrepaet=2") + part("type='x'")),
+  CHECK_HOLDS(wrong_layers(entry("name='a'")), "f:1:1: layer.0 'a': has neither type (a layer) nor layer (a group)");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nlayer=[{type='y'}]")), "has both type and layer");
+  CHECK_HOLDS(wrong_layers(entry("type=3")), "layer.0: type: wanted a string, found an integer (3)");
+  CHECK_HOLDS(wrong_layers(entry("type=''")), "type is empty");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nrepeat=0")), "layer.0: repeat: wanted an integer from 1 to 100000");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\nrepeat=2.0")), "found a float (2.0)");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\ntrainable=1")), "trainable: wanted true or false");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\ninput=[]")), "input: the list is empty");
+  CHECK_HOLDS(wrong_layers(entry("type='x'\ninput=[3]")), "input: wanted a list of strings");
+  CHECK_HOLDS(wrong_layers(entry("name='g'\nrepaet=2") + part("type='x'")),
               "layer.0 'g': repaet: unknown key of a group; did you mean 'repeat'?");
-  CHECK_HOLDS(wrong(entry("name='g'\nlayer=[]")), "layer.0.layer: the list is empty");
-  CHECK_HOLDS(wrong(entry("name='g'\nlayer=3")), "layer.0.layer: wanted a list of tables");
-  CHECK_HOLDS(wrong(entry("name='g'") + part("type='x'") + part("repeat=0\ntype='x'")), "layer.0.layer.1: repeat");
-  CHECK_HOLDS(wrong("layer = 3\n"), "layer: wanted a list of tables");
-  CHECK_HOLDS(wrong("[layer]\ntype='x'\n"), "layer: wanted a list of tables, one for each layer; found a table");
+  CHECK_HOLDS(wrong_layers(entry("name='g'\nlayer=[]")), "layer.0.layer: the list is empty");
+  CHECK_HOLDS(wrong_layers(entry("name='g'\nlayer=3")), "layer.0.layer: wanted a list of tables");
+  CHECK_HOLDS(wrong_layers(entry("name='g'") + part("type='x'") + part("repeat=0\ntype='x'")),
+              "layer.0.layer.1: repeat");
+  CHECK_HOLDS(wrong_layers("layer = 3\n"), "layer: wanted a list of tables");
+  CHECK_HOLDS(wrong_layers("[layer]\ntype='x'\n"), "layer: wanted a list of tables, one for each layer; found a table");
 }
 
 TEST_CASE("names that could not be written elsewhere are refused") {
   for (const char* name : {"", "a b", "a*", "a:1", "type:x", ".a", "a.", "a..b", "a{b}", "in", "batch", "batch.x"})
-    CHECK_MESSAGE(wrong(entry(std::string("type='x'\nname='") + name + "'")) != "", name);
+    CHECK_MESSAGE(wrong_layers(entry(std::string("type='x'\nname='") + name + "'")) != "", name);
   for (const char* name : {"a", "A_1-b", "enc.0", "0", "\u00fcber"})
-    CHECK_MESSAGE(wrong(entry(std::string("type='x'\nname='") + name + "'")) == "", name);
+    CHECK_MESSAGE(wrong_layers(entry(std::string("type='x'\nname='") + name + "'")) == "", name);
 }
 
 TEST_CASE("many layers expand quickly, too many are refused") {
   CHECK(expand(entry("name='o'\nrepeat=100") + part("type='x'\nname='p'\nrepeat=100")).size() == 10000);
-  CHECK_HOLDS(wrong(entry("name='o'\nrepeat=100000") + part("type='x'\nname='p'\nrepeat=100000")),
+  CHECK_HOLDS(wrong_layers(entry("name='o'\nrepeat=100000") + part("type='x'\nname='p'\nrepeat=100000")),
               "more than 100000 layers");
 }
 

@@ -23,7 +23,7 @@ const std::string full =
     "= 'v'\n"
     "[generate]\nprompt = \"a\\tb # c\"\n";
 
-Config parse(const std::string& text, const std::vector<std::string>& sets = {}) {
+Config parsed(const std::string& text, const std::vector<std::string>& sets = {}) {
   return parse_config(text, "/conf/t.toml", sets);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("print, reload: the same configuration; print again: the same text") {
   for (const std::vector<std::string>& sets :
        {std::vector<std::string>{},
         {"train.optimizer.lr=1e-4", "layer.h.layer.attn.heads=8", "data.text=x y", "train.steps=5"}}) {
-    Config first = parse(full, sets);
+    Config first = parsed(full, sets);
     std::string printed = print_config(first);
     Config second = parse_config(printed, "/elsewhere/printed.toml");
     CHECK(second.tree == first.tree);
@@ -61,7 +61,7 @@ TEST_CASE("print, reload: the same configuration; print again: the same text") {
 }
 
 TEST_CASE("the run folder's text is the same configuration") {
-  Config first = parse(full, {"train.steps=5"});
+  Config first = parsed(full, {"train.steps=5"});
   Config second = parse_config(to_toml(first), "/elsewhere/config.toml");
   CHECK(second.tree == first.tree);
   CHECK(to_toml(second) == to_toml(first));
@@ -71,14 +71,14 @@ TEST_CASE("the run folder's text is the same configuration") {
 }
 
 TEST_CASE("absent tables stay absent") {
-  Config c = parse("[[layer]]\ntype = 'x'\n");
+  Config c = parsed("[[layer]]\ntype = 'x'\n");
   CHECK(!parse_config(to_toml(c), "t").train);
   CHECK(!parse_config(print_config(c), "t").data);
   CHECK(!parse_config(print_config(c), "t").model.context);
 }
 
 TEST_CASE("each value carries its origin") {
-  std::string printed = print_config(parse(full, {"train.steps=5", "train.optimizer.lr=1e-4"}));
+  std::string printed = print_config(parsed(full, {"train.steps=5", "train.optimizer.lr=1e-4"}));
   CHECK(line_of(printed, "seed") == "seed = 7\t# /conf/t.toml:1");
   CHECK(line_of(printed, "steps") == "steps = 5\t# --set train.steps=5");
   CHECK(line_of(printed, "batch") == "batch = 16\t# default");
@@ -89,14 +89,14 @@ TEST_CASE("each value carries its origin") {
 }
 
 TEST_CASE("an argument with line breaks cannot break a comment") {
-  Config c = parse(full, {"generate.prompt=a\nb\tc"});
+  Config c = parsed(full, {"generate.prompt=a\nb\tc"});
   std::string printed = print_config(c);
   CHECK_HOLDS(printed, "# --set generate.prompt=a\\nb\\tc\n");
   CHECK(parse_config(printed, "t").generate.prompt == "a\nb\tc");
 }
 
 TEST_CASE("a printed file that was changed shows its own lines as origins") {
-  std::string printed = print_config(parse(full));
+  std::string printed = print_config(parsed(full));
   std::size_t at = printed.find("batch = 16");
   printed.replace(at, 10, "batch = 32");
   Config c = parse_config(printed, "p.toml");
@@ -106,7 +106,7 @@ TEST_CASE("a printed file that was changed shows its own lines as origins") {
 }
 
 TEST_CASE("a --set over a printed file shows as such") {
-  Config c = parse_config(print_config(parse(full)), "p.toml", {"train.batch=32"});
+  Config c = parse_config(print_config(parsed(full)), "p.toml", {"train.batch=32"});
   std::string printed = print_config(c);
   CHECK(line_of(printed, "batch") == "batch = 32\t# --set train.batch=32");
   CHECK(line_of(printed, "seed") == "seed = 7\t# /conf/t.toml:1");
@@ -126,7 +126,7 @@ TEST_CASE("defaults of plugins' options are added where they are known") {
     if (kind == "optimizer" && name == "adamw") return &optimizer;
     return nullptr;
   };
-  Config c = parse(full, {"placement.policy=contiguous"});
+  Config c = parsed(full, {"placement.policy=contiguous"});
   std::string printed = print_config(c, lookup);
   CHECK(line_of(printed, "heads") == "heads = 4\t# /conf/t.toml:17");
   CHECK(line_of(printed, "bias") == "bias = true\t# default");
@@ -144,7 +144,7 @@ TEST_CASE("options of an optimizer that stand in its sub-table are not doubled")
   SpecLookup lookup = [&](const std::string& kind, const std::string&) {
     return kind == "optimizer" ? &optimizer : nullptr;
   };
-  Config c = parse("[[layer]]\ntype = 'x'\n[train.optimizer.adamw]\nlr = 0.5\n");
+  Config c = parsed("[[layer]]\ntype = 'x'\n[train.optimizer.adamw]\nlr = 0.5\n");
   std::string printed = print_config(c, lookup);
   Config again = parse_config(printed, "p.toml");
   CHECK(again.train->optimizer.options.find("lr")->real() == 0.5);

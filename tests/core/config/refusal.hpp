@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../../support/text.hpp"
 #include "config/config.hpp"
 
 namespace switchyard {
@@ -25,8 +26,6 @@ inline std::string refusal_of(const std::string& text, const std::vector<std::st
   return refusal([&] { parse_config(text, "t.toml", sets); });
 }
 
-inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 inline int lines(const std::string& text) {
   int count = text.empty() ? 0 : 1;
   for (char c : text) count += c == '\n';
@@ -36,4 +35,4 @@ inline int lines(const std::string& text) {
 }  // namespace switchyard
 
 #define CHECK_HOLDS(text, part) \
-  CHECK_MESSAGE(::switchyard::holds(text, part), std::string(text), "  should hold  ", std::string(part))
+  CHECK_MESSAGE(::switchyard::test::contains(text, part), std::string(text), "  should hold  ", std::string(part))

@@ -39,11 +39,11 @@ Options sound(const std::string& text) {
   return options;
 }
 
-std::string wrong(const std::string& text) {
+std::string wrong_options(const std::string& text) {
   return refusal([&] { sound(text); });
 }
 
-std::string wrong_heads(const std::string& text) { return wrong("heads = 1\n" + text); }
+std::string wrong_heads(const std::string& text) { return wrong_options("heads = 1\n" + text); }
 
 }  // namespace
 
@@ -94,12 +94,12 @@ TEST_CASE("a word may stand for a number where the option says so") {
 }
 
 TEST_CASE("wrong types say what was wanted and what was found, with the place") {
-  CHECK_HOLDS(wrong("heads = 4.0\n"), "f:1:9: t.heads: wanted an integer from 1 to 64, found a float (4.0)");
-  CHECK_HOLDS(wrong("heads = '4'\n"), "found a string (\"4\")");
-  CHECK_HOLDS(wrong("heads = true\n"), "found a boolean (true)");
-  CHECK_HOLDS(wrong("heads = [4]\n"), "found an array ([4])");
-  CHECK_HOLDS(wrong("heads = { a = 1 }\n"), "found a table");
-  CHECK_HOLDS(wrong("heads = 2020-01-01\n"), "found a date (2020-01-01)");
+  CHECK_HOLDS(wrong_options("heads = 4.0\n"), "f:1:9: t.heads: wanted an integer from 1 to 64, found a float (4.0)");
+  CHECK_HOLDS(wrong_options("heads = '4'\n"), "found a string (\"4\")");
+  CHECK_HOLDS(wrong_options("heads = true\n"), "found a boolean (true)");
+  CHECK_HOLDS(wrong_options("heads = [4]\n"), "found an array ([4])");
+  CHECK_HOLDS(wrong_options("heads = { a = 1 }\n"), "found a table");
+  CHECK_HOLDS(wrong_options("heads = 2020-01-01\n"), "found a date (2020-01-01)");
   CHECK_HOLDS(wrong_heads("flag = 1\n"), "t.flag: wanted true or false, found an integer (1)");
   CHECK_HOLDS(wrong_heads("rate = '1'\n"), "t.rate: wanted a float from 0.0 to 1.0, found a string");
   CHECK_HOLDS(wrong_heads("name = 3\n"), "t.name: wanted a string, found an integer");
@@ -111,17 +111,17 @@ TEST_CASE("wrong types say what was wanted and what was found, with the place") 
 
 TEST_CASE("numbers out of range are refused, and nothing stands in for them") {
   for (const char* value : {"0", "65", "-1", "9223372036854775807"})
-    CHECK_HOLDS(wrong(std::string("heads = ") + value + "\n"), "t.heads: wanted an integer from 1 to 64");
+    CHECK_HOLDS(wrong_options(std::string("heads = ") + value + "\n"), "t.heads: wanted an integer from 1 to 64");
   for (const char* value : {"-0.1", "1.1", "2", "inf", "-inf", "nan"})
     CHECK_HOLDS(wrong_heads(std::string("rate = ") + value + "\n"), "t.rate: wanted a float from 0.0 to 1.0");
   for (const char* value : {"inf", "nan"})
     CHECK_HOLDS(wrong_heads(std::string("free = ") + value + "\n"), "t.free: wanted a float, found a float");
   CHECK_HOLDS(wrong_heads("betas = [0.5, 1.5]\n"), "found a float (1.5)");
-  CHECK_HOLDS(wrong("heads = 9223372036854775808\n"), "f:1:");
+  CHECK_HOLDS(wrong_options("heads = 9223372036854775808\n"), "f:1:");
 }
 
 TEST_CASE("a missing option is named with its meaning") {
-  CHECK_HOLDS(wrong("rate = 0.1\n"), "t.heads is missing; wanted an integer from 1 to 64: how many");
+  CHECK_HOLDS(wrong_options("rate = 0.1\n"), "t.heads is missing; wanted an integer from 1 to 64: how many");
 }
 
 TEST_CASE("unknown keys are named with the nearest known one") {
@@ -131,7 +131,7 @@ TEST_CASE("unknown keys are named with the nearest known one") {
 }
 
 TEST_CASE("all mistakes are collected, at most twenty are listed") {
-  CHECK(lines(wrong("flag = 1\nrate = 2\nfoo = 3\n")) == 4);
+  CHECK(lines(wrong_options("flag = 1\nrate = 2\nfoo = 3\n")) == 4);
   std::string many;
   for (int i = 0; i < 30; ++i) many += "unknown_" + std::to_string(i) + " = 1\n";
   std::string text = wrong_heads(many);

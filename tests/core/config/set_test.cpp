@@ -20,7 +20,7 @@ Value with(const std::vector<std::string>& sets) {
   return document;
 }
 
-std::string wrong(const std::string& set) {
+std::string wrong_set(const std::string& set) {
   return refusal([&] { with({set}); });
 }
 
@@ -87,20 +87,20 @@ TEST_CASE("what was set carries the argument as its place") {
 }
 
 TEST_CASE("mistakes name the argument") {
-  CHECK_HOLDS(wrong("train.steps"), "--set train.steps: wanted KEY=VALUE");
-  CHECK_HOLDS(wrong("a\nb"), "--set a\\nb: wanted KEY=VALUE");
-  CHECK_HOLDS(wrong("=3"), "--set =3: ");
-  CHECK_HOLDS(wrong(""), "--set : wanted KEY=VALUE");
-  CHECK_HOLDS(wrong("a..b=3"), "a part of the key is empty");
-  CHECK_HOLDS(wrong("a.=3"), "a part of the key is empty");
-  CHECK_HOLDS(wrong("\"a=3"), "a quote in the key is not closed");
-  CHECK_HOLDS(wrong("\"a\\x\"=3"), "no TOML string");
-  CHECK_HOLDS(wrong("seed.x=3"), "--set seed.x=3: seed is an integer, no table; it has no key 'x'");
-  CHECK_HOLDS(wrong("data.text.0=x"), "data.text is a list; set it as a whole");
-  CHECK_HOLDS(wrong("layer.17.x=1"), "there is no entry 17 in layer: the file has 4");
-  CHECK_HOLDS(wrong("layer.99999999999999999999.x=1"), "the file has 4");
-  CHECK_HOLDS(wrong("layer.embd.x=1"), "no entry of layer is called 'embd'; did you mean 'embed'?");
-  CHECK_HOLDS(wrong("layer.twin.x=1"), "two entries of layer are called 'twin'");
-  CHECK_HOLDS(wrong("layer.embed=1"), "layer.embed is a whole entry");
-  CHECK_HOLDS(wrong("layer.embed.layer.0.x=1"), "layer.embed has no [[layer]] entries");
+  CHECK_HOLDS(wrong_set("train.steps"), "--set train.steps: wanted KEY=VALUE");
+  CHECK_HOLDS(wrong_set("a\nb"), "--set a\\nb: wanted KEY=VALUE");
+  CHECK_HOLDS(wrong_set("=3"), "--set =3: ");
+  CHECK_HOLDS(wrong_set(""), "--set : wanted KEY=VALUE");
+  CHECK_HOLDS(wrong_set("a..b=3"), "a part of the key is empty");
+  CHECK_HOLDS(wrong_set("a.=3"), "a part of the key is empty");
+  CHECK_HOLDS(wrong_set("\"a=3"), "a quote in the key is not closed");
+  CHECK_HOLDS(wrong_set("\"a\\x\"=3"), "no TOML string");
+  CHECK_HOLDS(wrong_set("seed.x=3"), "--set seed.x=3: seed is an integer, no table; it has no key 'x'");
+  CHECK_HOLDS(wrong_set("data.text.0=x"), "data.text is a list; set it as a whole");
+  CHECK_HOLDS(wrong_set("layer.17.x=1"), "there is no entry 17 in layer: the file has 4");
+  CHECK_HOLDS(wrong_set("layer.99999999999999999999.x=1"), "the file has 4");
+  CHECK_HOLDS(wrong_set("layer.embd.x=1"), "no entry of layer is called 'embd'; did you mean 'embed'?");
+  CHECK_HOLDS(wrong_set("layer.twin.x=1"), "two entries of layer are called 'twin'");
+  CHECK_HOLDS(wrong_set("layer.embed=1"), "layer.embed is a whole entry");
+  CHECK_HOLDS(wrong_set("layer.embed.layer.0.x=1"), "layer.embed has no [[layer]] entries");
 }

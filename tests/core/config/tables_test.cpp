@@ -13,7 +13,7 @@ using namespace switchyard;
 
 namespace {
 
-const char* base =
+const char* complete =
     "[model]\ninput = { shape = [3] }\nweights = { file = 'w' }\n[[layer]]\ntype = 'linear'\nname = 'a'\n"
     "[train]\n[data]\ntable = 't.csv'\ntarget = 'y'\n[schedule.file]\npath = 's.json'\n"
     "[devices.machine]\nname = 'm'\n";
@@ -24,7 +24,9 @@ std::string path_of(const TableSpec& table, const OptionSpec& option) {
 }
 
 /// The refusal of the base with one key set; "" when it is accepted.
-std::string setting(const std::string& key, const std::string& value) { return refusal_of(base, {key + "=" + value}); }
+std::string setting(const std::string& key, const std::string& value) {
+  return refusal_of(complete, {key + "=" + value});
+}
 
 void for_each_option(const std::function<void(const TableSpec&, const OptionSpec&, const std::string&)>& action) {
   for (const TableSpec& table : core_tables())
@@ -63,7 +65,7 @@ bool is_number(const OptionSpec& option) { return option.type == SY_T_I64 || opt
 
 }  // namespace
 
-TEST_CASE("the base of these tests is accepted") { CHECK(refusal_of(base) == ""); }
+TEST_CASE("the base of these tests is accepted") { CHECK(refusal_of(complete) == ""); }
 
 TEST_CASE("every key refuses values of another type, saying what was wanted and what was found") {
   for_each_option([](const TableSpec&, const OptionSpec& option, const std::string& path) {
@@ -125,8 +127,8 @@ TEST_CASE("every number accepts the ends of its range") {
     if (option.max < 9e18)
       CHECK_MESSAGE(setting(path, text(option.max)) == "", path, ": ", setting(path, text(option.max)));
   });
-  CHECK(refusal_of(base, {"train.batch=2147483647", "train.accumulate=2147483647"}) == "");
-  CHECK(refusal_of(base, {"train.batch=2147483647", "schedule.micro_batches=2147483647"}) == "");
+  CHECK(refusal_of(complete, {"train.batch=2147483647", "train.accumulate=2147483647"}) == "");
+  CHECK(refusal_of(complete, {"train.batch=2147483647", "schedule.micro_batches=2147483647"}) == "");
 }
 
 TEST_CASE("an integer is accepted for every float") {

@@ -35,7 +35,7 @@ Batch all_of(const Table& table) {
 }
 
 template <class T>
-std::vector<T> values(const HostTensor& tensor) {
+std::vector<T> cells(const HostTensor& tensor) {
   return {tensor.values<T>().begin(), tensor.values<T>().end()};
 }
 
@@ -51,18 +51,18 @@ TEST_CASE("numbers beside a column of class names") {
   const Batch batch = all_of(table);
   CHECK(batch.inputs.shape() == std::vector<std::int64_t>{3, 2});
   CHECK(batch.targets.shape() == std::vector<std::int64_t>{3});
-  CHECK(values<float>(batch.inputs) == std::vector<float>{5.1f, 3.5f, -4.9f, 0.5f, 1, 0});
-  CHECK(values<std::int64_t>(batch.targets) == std::vector<std::int64_t>{1, 0, 1});
+  CHECK(cells<float>(batch.inputs) == std::vector<float>{5.1f, 3.5f, -4.9f, 0.5f, 1, 0});
+  CHECK(cells<std::int64_t>(batch.targets) == std::vector<std::int64_t>{1, 0, 1});
 }
 
 TEST_CASE("a column of numbers is a value, or class ids where the loss wants classes") {
   const File file("x,y\n1,2\n2,0\n3,2\n");
   const Batch numbers = all_of(file.read("y"));
   CHECK(numbers.targets.shape() == std::vector<std::int64_t>{3, 1});
-  CHECK(values<float>(numbers.targets) == std::vector<float>{2, 0, 2});
+  CHECK(cells<float>(numbers.targets) == std::vector<float>{2, 0, 2});
   const Table classes = file.read("y", TargetKind::classes);
   CHECK(classes.rows->targets.id_limit == 3);
-  CHECK(values<std::int64_t>(all_of(classes).targets) == std::vector<std::int64_t>{2, 0, 2});
+  CHECK(cells<std::int64_t>(all_of(classes).targets) == std::vector<std::int64_t>{2, 0, 2});
   CHECK(File("x,y\n1,-100\n2,1\n").read("y", TargetKind::classes).rows->targets.id_limit == 2);
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a validation table has the columns and classes of training") {
   const auto read = [&](const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
     return read_table(file.path, {"y", TargetKind::classes, -100, &wanted, &known});
   };
-  CHECK(values<std::int64_t>(all_of(read(columns, classes)).targets) == std::vector<std::int64_t>{1, 0});
+  CHECK(cells<std::int64_t>(all_of(read(columns, classes)).targets) == std::vector<std::int64_t>{1, 0});
   CHECK(read(columns, classes).rows->targets.id_limit == 3);
   CHECK(contains(failure([&] { read(reversed, classes); }), "the columns are 'x', 'y', in training they are 'y', 'x'"));
   CHECK(

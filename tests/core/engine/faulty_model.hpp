@@ -9,9 +9,12 @@
 #include <chrono>
 #include <optional>
 
+#include "../../support/text.hpp"
 #include "plain_model.hpp"
 
 namespace plain {
+
+using switchyard::test::contains;
 
 inline const char* const faulty_training = R"(
 [devices]
@@ -92,7 +95,6 @@ Error error_of(Body&& body) {
   return Error(SY_OK, "");
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 inline std::string noted(const Error& e, const std::string& key) { return e.note(key) ? *e.note(key) : ""; }
 
 /// Values and optimizer states of all parameters, bit for bit.

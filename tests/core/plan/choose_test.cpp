@@ -15,11 +15,6 @@ namespace {
 
 const std::vector<std::string> automatic = {"placement.policy=auto", "schedule.type=auto"};
 
-std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
-  sets.insert(sets.end(), more.begin(), more.end());
-  return sets;
-}
-
 /// Uneven layers, so that policies differ.
 const std::string uneven = R"(
 [model]

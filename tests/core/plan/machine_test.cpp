@@ -71,10 +71,16 @@ struct Asks {
   }
 };
 
-constexpr sy_export exports[] = {sy::export_policy<Asks>()};
-constexpr sy_plugin asking_plugin{SY_PLUGIN_MAGIC, sizeof(sy_plugin),  SY_ABI_MAJOR,
-                                  SY_ABI_MINOR,    "test-asking",      "1.0",
-                                  exports,         std::size(exports), 0,
+constexpr sy_export asking_exports[] = {sy::export_policy<Asks>()};
+constexpr sy_plugin asking_plugin{SY_PLUGIN_MAGIC,
+                                  sizeof(sy_plugin),
+                                  SY_ABI_MAJOR,
+                                  SY_ABI_MINOR,
+                                  "test-asking",
+                                  "1.0",
+                                  asking_exports,
+                                  std::size(asking_exports),
+                                  0,
                                   sy::attach};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../../support/text.hpp"
 #include "base/dtype.hpp"
 #include "config/config.hpp"
 #include "model/model.hpp"
@@ -14,6 +15,8 @@
 #include "plugin/registry.hpp"
 
 namespace planning {
+
+using switchyard::test::contains;
 
 using namespace switchyard;
 
@@ -37,6 +40,12 @@ inline std::string on(int devices) {
 }
 
 inline const std::string training = "[train]\nbatch = 16\nsteps = 1\noptimizer = { type = \"adamw\", lr = 1e-3 }\n";
+
+/// All settings of one list and then of another.
+inline std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
 
 struct Planned {
   std::unique_ptr<Model> model;
@@ -64,7 +73,5 @@ inline std::string refusal(const std::string& text, const std::vector<std::strin
   }
   return "";
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace planning

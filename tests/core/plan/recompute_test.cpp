@@ -35,15 +35,21 @@ struct Stubborn {
   }
 };
 
-constexpr sy_export exports[] = {sy::export_policy<Stubborn>()};
-constexpr sy_plugin plugin{SY_PLUGIN_MAGIC, sizeof(sy_plugin),  SY_ABI_MAJOR,
-                           SY_ABI_MINOR,    "test-stubborn",    "1.0",
-                           exports,         std::size(exports), 0,
-                           sy::attach};
+constexpr sy_export stubborn_exports[] = {sy::export_policy<Stubborn>()};
+constexpr sy_plugin stubborn_plugin{SY_PLUGIN_MAGIC,
+                                    sizeof(sy_plugin),
+                                    SY_ABI_MAJOR,
+                                    SY_ABI_MINOR,
+                                    "test-stubborn",
+                                    "1.0",
+                                    stubborn_exports,
+                                    std::size(stubborn_exports),
+                                    0,
+                                    sy::attach};
 
 Registry& with_stubborn() {
   static Registry& all = [&]() -> Registry& {
-    with_saver().add(&plugin);
+    with_saver().add(&stubborn_plugin);
     return registry();
   }();
   return all;

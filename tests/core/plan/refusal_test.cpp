@@ -137,24 +137,31 @@ struct Stuck : WrongOrder<Stuck> {
   }
 };
 
-constexpr sy_export exports[] = {sy::export_policy<Gap>(),
-                                 sy::export_policy<Decreasing>(),
-                                 sy::export_policy<NoDevice>(),
-                                 sy::export_policy<Nothing>(),
-                                 sy::export_policy<EmptyStage>(),
-                                 sy::export_policy<Missing>(),
-                                 sy::export_policy<Throws>(),
-                                 sy::export_policy<ThrowsInt>(),
-                                 sy::export_schedule<MissingBackward>(),
-                                 sy::export_schedule<BackwardFirst>(),
-                                 sy::export_schedule<ForeignStage>(),
-                                 sy::export_schedule<Descending>(),
-                                 sy::export_schedule<UnknownDevice>(),
-                                 sy::export_schedule<UnknownAction>(),
-                                 sy::export_schedule<Stuck>()};
-constexpr sy_plugin wrong_plugin{
-    SY_PLUGIN_MAGIC, sizeof(sy_plugin), SY_ABI_MAJOR, SY_ABI_MINOR, "test-wrong", "1.0", exports, std::size(exports), 0,
-    sy::attach};
+constexpr sy_export wrong_exports[] = {sy::export_policy<Gap>(),
+                                       sy::export_policy<Decreasing>(),
+                                       sy::export_policy<NoDevice>(),
+                                       sy::export_policy<Nothing>(),
+                                       sy::export_policy<EmptyStage>(),
+                                       sy::export_policy<Missing>(),
+                                       sy::export_policy<Throws>(),
+                                       sy::export_policy<ThrowsInt>(),
+                                       sy::export_schedule<MissingBackward>(),
+                                       sy::export_schedule<BackwardFirst>(),
+                                       sy::export_schedule<ForeignStage>(),
+                                       sy::export_schedule<Descending>(),
+                                       sy::export_schedule<UnknownDevice>(),
+                                       sy::export_schedule<UnknownAction>(),
+                                       sy::export_schedule<Stuck>()};
+constexpr sy_plugin wrong_plugin{SY_PLUGIN_MAGIC,
+                                 sizeof(sy_plugin),
+                                 SY_ABI_MAJOR,
+                                 SY_ABI_MINOR,
+                                 "test-wrong",
+                                 "1.0",
+                                 wrong_exports,
+                                 std::size(wrong_exports),
+                                 0,
+                                 sy::attach};
 
 Registry& with_wrong() {
   static Registry& all = [&]() -> Registry& {

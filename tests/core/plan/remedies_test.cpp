@@ -10,7 +10,7 @@ using namespace planning;
 
 namespace {
 
-struct Setting {
+struct Scene {
   std::string text;
   std::vector<std::string> sets;
   std::string refused(std::vector<std::string> more = {}) const {
@@ -50,7 +50,7 @@ std::vector<std::vector<std::string>> remedies_in(const std::string& error) {
 }
 
 /// Each remedy, given as --set, makes it fit; returns all of them as one text.
-std::string check_remedies(const Setting& s) {
+std::string check_remedies(const Scene& s) {
   const std::string error = s.refused();
   INFO(error);
   REQUIRE(contains(error, "does not fit on "));
@@ -67,7 +67,7 @@ std::string check_remedies(const Setting& s) {
 }  // namespace
 
 TEST_CASE("weights that do not fit: another cut or one more device; neither recompute nor micro-batches") {
-  Setting s{deep(8, 64) + on(2) + training, {"placement.policy=contiguous", "placement.contiguous.cuts=[\"h.7\"]"}};
+  Scene s{deep(8, 64) + on(2) + training, {"placement.policy=contiguous", "placement.contiguous.cuts=[\"h.7\"]"}};
   s.sets.push_back("devices.memory=400KiB");
   const std::string all = check_remedies(s);
   INFO(all);
@@ -79,7 +79,7 @@ TEST_CASE("weights that do not fit: another cut or one more device; neither reco
 }
 
 TEST_CASE("one more device, with its budget") {
-  Setting s{deep(8, 64) + on(2) + training, {"placement.policy=contiguous", "devices.memory=[\"250KiB\", \"250KiB\"]"}};
+  Scene s{deep(8, 64) + on(2) + training, {"placement.policy=contiguous", "devices.memory=[\"250KiB\", \"250KiB\"]"}};
   const std::string all = check_remedies(s);
   INFO(all);
   CHECK(contains(all, "devices.use=[\"cpu:0\", \"cpu:1\", \"cpu:2\"]"));
@@ -87,8 +87,8 @@ TEST_CASE("one more device, with its budget") {
 }
 
 TEST_CASE("activations that do not fit: as many micro-batches as it takes") {
-  const Setting s{deep(8, 4) + on(2) + training,
-                  {"placement.policy=contiguous", "devices.memory=40KiB", "train.batch=512"}};
+  const Scene s{deep(8, 4) + on(2) + training,
+                {"placement.policy=contiguous", "devices.memory=40KiB", "train.batch=512"}};
   const std::string all = check_remedies(s);
   INFO(all);
   CHECK(contains(all, "schedule.micro_batches="));
@@ -99,8 +99,8 @@ TEST_CASE("activations that do not fit: as many micro-batches as it takes") {
 }
 
 TEST_CASE("activations that recomputing frees: which layers, what it costs; the shortest step is named first") {
-  Setting s{model_of(std::vector<One>(6, {1000, 1000000})) + on(2) + training,
-            {"placement.policy=contiguous", "train.batch=64", "schedule.micro_batches=4"}};
+  Scene s{model_of(std::vector<One>(6, {1000, 1000000})) + on(2) + training,
+          {"placement.policy=contiguous", "train.batch=64", "schedule.micro_batches=4"}};
   const auto peak = [&](const char* recompute) {
     return s.planned({std::string("train.recompute=") + recompute}).memory[0].bound;
   };
@@ -119,8 +119,7 @@ TEST_CASE("activations that recomputing frees: which layers, what it costs; the 
 
 TEST_CASE("the policies that search are refused in the same words") {
   for (const char* policy : {"memory_balanced", "time_balanced"}) {
-    const Setting s{deep(8, 64) + on(2) + training,
-                    {std::string("placement.policy=") + policy, "devices.memory=250KiB"}};
+    const Scene s{deep(8, 64) + on(2) + training, {std::string("placement.policy=") + policy, "devices.memory=250KiB"}};
     const std::string error = s.refused();
     INFO(error);
     CHECK(contains(error, " short); largest item: optimizer states, "));
@@ -130,7 +129,7 @@ TEST_CASE("the policies that search are refused in the same words") {
 }
 
 TEST_CASE("nothing helps by itself: all together, or not even that") {
-  Setting s{deep(8, 64) + on(1) + training, {"train.batch=4096", "devices.memory=450KiB"}};
+  Scene s{deep(8, 64) + on(1) + training, {"train.batch=4096", "devices.memory=450KiB"}};
   const std::string together = s.refused();
   INFO(together);
   CHECK(contains(together, ", all together (step "));

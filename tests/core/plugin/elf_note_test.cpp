@@ -7,9 +7,11 @@
 #include <cstring>
 #include <random>
 
+#include "../../support/text.hpp"
 #include "base/error.hpp"
 
 using namespace switchyard;
+using switchyard::test::contains;
 
 namespace {
 
@@ -101,8 +103,6 @@ std::string refusal(const Bytes& b) {
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a note is found among others and taken apart") {
@@ -134,36 +134,37 @@ TEST_CASE("a note is found in one of several segments of different alignment") {
   CHECK(refusal(library({property, ours})) == "");
   CHECK(refusal(library({ours, property})) == "");
   CHECK(refusal(library({build_id, property, ours_of_8})) == "");
-  CHECK(has(refusal(library({property, build_id})), "no Switchyard plugin"));
-  CHECK(has(refusal(library({ours, property, ours_of_8})), "more than one"));
+  CHECK(contains(refusal(library({property, build_id})), "no Switchyard plugin"));
+  CHECK(contains(refusal(library({ours, property, ours_of_8})), "more than one"));
 }
 
 TEST_CASE("files that are no library say what they are") {
   Bytes text;
-  CHECK(has(refusal(text), "empty"));
+  CHECK(contains(refusal(text), "empty"));
   text.put_text(0, "#!/bin/sh\necho hello\n");
-  CHECK(has(refusal(text), "no shared library"));
+  CHECK(contains(refusal(text), "no shared library"));
   text.data.resize(2);
-  CHECK(has(refusal(text), "no shared library"));
+  CHECK(contains(refusal(text), "no shared library"));
   Bytes b = library(note("Switchyard", 1, good_text));
   b.data[EI_CLASS] = ELFCLASS32;
-  CHECK(has(refusal(b), "32-bit"));
+  CHECK(contains(refusal(b), "32-bit"));
   b.data[EI_CLASS] = ELFCLASS64;
   b.data[EI_DATA] = ELFDATA2MSB;
-  CHECK(has(refusal(b), "big-endian"));
+  CHECK(contains(refusal(b), "big-endian"));
   b.data[EI_DATA] = ELFDATA2LSB;
   b.put(offsetof(Elf64_Ehdr, e_machine), Elf64_Half{EM_S390});
-  CHECK(has(refusal(b), "processor"));
+  CHECK(contains(refusal(b), "processor"));
   b = library(note("Switchyard", 1, good_text));
   b.put(offsetof(Elf64_Ehdr, e_type), Elf64_Half{ET_EXEC});
-  CHECK(has(refusal(b), "no shared library"));
+  CHECK(contains(refusal(b), "no shared library"));
 }
 
 TEST_CASE("a library without our note, or with two, is no plugin") {
-  CHECK(has(refusal(library(note("GNU", 1, "x"))), "no Switchyard plugin"));
-  CHECK(has(refusal(library(note("Switchyard", 2, good_text))), "no Switchyard plugin"));
-  CHECK(has(refusal(library("")), "no Switchyard plugin"));
-  CHECK(has(refusal(library(note("Switchyard", 1, good_text) + note("Switchyard", 1, good_text))), "more than one"));
+  CHECK(contains(refusal(library(note("GNU", 1, "x"))), "no Switchyard plugin"));
+  CHECK(contains(refusal(library(note("Switchyard", 2, good_text))), "no Switchyard plugin"));
+  CHECK(contains(refusal(library("")), "no Switchyard plugin"));
+  CHECK(
+      contains(refusal(library(note("Switchyard", 1, good_text) + note("Switchyard", 1, good_text))), "more than one"));
 }
 
 TEST_CASE("garbled notes name what is garbled") {
@@ -181,7 +182,7 @@ TEST_CASE("garbled notes name what is garbled") {
                                                         {"abi=0.1;;id=x", "KEY=VALUE"},
                                                         {"abi=0.1;id=\x01\xff", "no letter"}}) {
     const std::string why = refusal(library(note("Switchyard", 1, text)));
-    CHECK_MESSAGE(has(why, part), text << " -> " << why);
+    CHECK_MESSAGE(contains(why, part), text << " -> " << why);
   }
 }
 
@@ -191,8 +192,8 @@ TEST_CASE("sizes within notes are not believed") {
     Bytes name = b, text = b;
     name.put(notes_at + offsetof(Elf64_Nhdr, n_namesz), size);
     text.put(notes_at + offsetof(Elf64_Nhdr, n_descsz), size);
-    CHECK(has(refusal(name), "damaged"));
-    CHECK(has(refusal(text), "damaged"));
+    CHECK(contains(refusal(name), "damaged"));
+    CHECK(contains(refusal(text), "damaged"));
   }
 }
 

@@ -12,7 +12,7 @@ using namespace switchyard;
 
 namespace {
 
-const sy_host& h = *host_table();
+const sy_host& host = *host_table();
 const char* const words[] = {"relu", "gelu", nullptr};
 
 sy_option option(uint32_t type, const char* key, const char* fallback) {
@@ -47,36 +47,36 @@ TEST_CASE("a plugin reads the user's values and the defaults") {
   double real = 0;
   const char* text = nullptr;
   uint32_t count = 0;
-  CHECK(h.cfg_bool(&c, "bias", &flag, nullptr) == SY_OK);
+  CHECK(host.cfg_bool(&c, "bias", &flag, nullptr) == SY_OK);
   CHECK(flag == 1);
-  CHECK(h.cfg_i64(&c, "width", &whole, nullptr) == SY_OK);
+  CHECK(host.cfg_i64(&c, "width", &whole, nullptr) == SY_OK);
   CHECK(whole == 8);
-  CHECK(h.cfg_f64(&c, "eps", &real, nullptr) == SY_OK);
+  CHECK(host.cfg_f64(&c, "eps", &real, nullptr) == SY_OK);
   CHECK(real == 1e-5);
-  CHECK(h.cfg_str(&c, "act", &text, nullptr) == SY_OK);
+  CHECK(host.cfg_str(&c, "act", &text, nullptr) == SY_OK);
   CHECK(std::strcmp(text, "gelu") == 0);
-  CHECK(h.cfg_count(&c, "names", &count, nullptr) == SY_OK);
+  CHECK(host.cfg_count(&c, "names", &count, nullptr) == SY_OK);
   CHECK(count == 2);
-  CHECK(h.cfg_str_at(&c, "names", 1, &text, nullptr) == SY_OK);
+  CHECK(host.cfg_str_at(&c, "names", 1, &text, nullptr) == SY_OK);
   CHECK(std::strcmp(text, "b") == 0);
-  CHECK(h.cfg_i64_at(&c, "shape", 1, &whole, nullptr) == SY_OK);
+  CHECK(host.cfg_i64_at(&c, "shape", 1, &whole, nullptr) == SY_OK);
   CHECK(whole == 2);
-  CHECK(h.cfg_f64_at(&c, "betas", 1, &real, nullptr) == SY_OK);
+  CHECK(host.cfg_f64_at(&c, "betas", 1, &real, nullptr) == SY_OK);
   CHECK(real == 0.99);
-  CHECK(h.cfg_given(&c, "width") == 1);
-  CHECK(h.cfg_given(&c, "bias") == 0);
-  CHECK(h.cfg_given(&c, "unheard") == 0);
+  CHECK(host.cfg_given(&c, "width") == 1);
+  CHECK(host.cfg_given(&c, "bias") == 0);
+  CHECK(host.cfg_given(&c, "unheard") == 0);
 }
 
 TEST_CASE("what goes wrong has a code, and leaves the output alone") {
   const sy_config c = checked({}, "width = 8");
   int64_t whole = 77;
-  CHECK(h.cfg_i64(&c, "widht", &whole, nullptr) == SY_E_NOT_FOUND);
-  CHECK(h.cfg_i64(&c, "act", &whole, nullptr) == SY_E_ARGUMENT);
-  CHECK(h.cfg_i64_at(&c, "shape", 2, &whole, nullptr) == SY_E_RANGE);
-  CHECK(h.cfg_i64(nullptr, "width", &whole, nullptr) == SY_E_ARGUMENT);
-  CHECK(h.cfg_i64(&c, nullptr, &whole, nullptr) == SY_E_ARGUMENT);
-  CHECK(h.cfg_i64(&c, "width", nullptr, nullptr) == SY_E_ARGUMENT);
+  CHECK(host.cfg_i64(&c, "widht", &whole, nullptr) == SY_E_NOT_FOUND);
+  CHECK(host.cfg_i64(&c, "act", &whole, nullptr) == SY_E_ARGUMENT);
+  CHECK(host.cfg_i64_at(&c, "shape", 2, &whole, nullptr) == SY_E_RANGE);
+  CHECK(host.cfg_i64(nullptr, "width", &whole, nullptr) == SY_E_ARGUMENT);
+  CHECK(host.cfg_i64(&c, nullptr, &whole, nullptr) == SY_E_ARGUMENT);
+  CHECK(host.cfg_i64(&c, "width", nullptr, nullptr) == SY_E_ARGUMENT);
   CHECK(whole == 77);
 }
 

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstring>
 
+#include "../../support/text.hpp"
 #include "base/error.hpp"
 #include "plugin/plugin_table.hpp"
 
 using namespace switchyard;
+using switchyard::test::contains;
 
 namespace {
 
@@ -37,8 +39,6 @@ std::string refusal(const LongTable& t) {
   }
   return "";
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -71,27 +71,27 @@ TEST_CASE("sizes that cannot be are refused, naming both") {
                              0x80000000u, 0xFFFFFFFFu}) {
     t.api.size = size;
     const std::string text = refusal(t);
-    CHECK(has(text, " " + std::to_string(size) + " bytes"));
-    CHECK(has(text, first));
+    CHECK(contains(text, " " + std::to_string(size) + " bytes"));
+    CHECK(contains(text, first));
   }
 }
 
 TEST_CASE("a missing mandatory slot, id or promise is named") {
   LongTable slot, id, promise, space;
   slot.api.forward = nullptr;
-  CHECK(has(refusal(slot), "'forward'"));
+  CHECK(contains(refusal(slot), "'forward'"));
   id.api.id = nullptr;
-  CHECK(has(refusal(id), "id"));
+  CHECK(contains(refusal(id), "id"));
   space.api.id = "two words";
-  CHECK(has(refusal(space), "id"));
+  CHECK(contains(refusal(space), "id"));
   promise.api.caps = SY_L_SPLIT_BACKWARD;
-  CHECK(has(refusal(promise), "SY_L_SPLIT_BACKWARD"));
+  CHECK(contains(refusal(promise), "SY_L_SPLIT_BACKWARD"));
 }
 
 TEST_CASE("options are checked when the table is read") {
   LongTable t;
   t.api.n_options = 3;
-  CHECK(has(refusal(t), "options"));
+  CHECK(contains(refusal(t), "options"));
 }
 
 TEST_CASE("kinds: what is not known is not read") {

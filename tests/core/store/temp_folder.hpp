@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../../support/text.hpp"
 #include "base/error.hpp"
 
 namespace switchyard::test {
@@ -59,7 +60,5 @@ std::string failure(Act act) {
   }
   return "";
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace switchyard::test

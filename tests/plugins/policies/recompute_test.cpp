@@ -6,19 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "../../support/text.hpp"
 #include "every_split.hpp"
+
+using switchyard::test::contains;
 
 namespace {
 
-constexpr double nothing = 1e300;
+constexpr double unreached = 1e300;
 
-struct Optimum {
-  double step = nothing;   // of all splits and subsets that fit
-  double ratio = nothing;  // of all splits that fit with nothing recomputed
+struct BestSubset {
+  double step = unreached;   // of all splits and subsets that fit
+  double ratio = unreached;  // of all splits that fit with nothing recomputed
 };
 
-Optimum exhaustive(const World& w) {
-  Optimum best;
+BestSubset exhaustive_subsets(const World& w) {
+  BestSubset best;
   const std::size_t n = w.layers.size();
   for_every_split(n, w.budgets.size(), [&](const auto& stages, const auto& devices) {
     for (uint32_t subset = 0; subset < 1u << n; ++subset) {
@@ -38,8 +41,6 @@ Optimum exhaustive(const World& w) {
   return best;
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("time_balanced: no split with any subset recomputed has a shorter step") {
@@ -48,10 +49,10 @@ TEST_CASE("time_balanced: no split with any subset recomputed has a shorter step
   for (int round = 0; round < 200; ++round) {
     World w = random_free_world(random, 1 + random() % 5, 1 + random() % 3);
     for (std::size_t d = 0; d < w.budgets.size(); ++d) w.speeds.push_back(1 + static_cast<double>(random() % 3));
-    const Optimum best = exhaustive(w);
+    const BestSubset best = exhaustive_subsets(w);
     const Answer a = w.place("time_balanced");
     INFO(round);
-    if (best.step == nothing) {
+    if (best.step == unreached) {
       ++infeasible;
       CHECK(a.closest);
       continue;
@@ -60,7 +61,7 @@ TEST_CASE("time_balanced: no split with any subset recomputed has a shorter step
     CHECK(!a.closest);
     CHECK(w.judge(a).misfit == -1);
     CHECK(w.judge(a).seconds == doctest::Approx(best.step));
-    recomputed += holds(a.text, "recomputed");
+    recomputed += contains(a.text, "recomputed");
   }
   MESSAGE(recomputed << " with layers recomputed, " << infeasible << " infeasible");
   CHECK(recomputed > 10);
@@ -72,10 +73,10 @@ TEST_CASE("memory_balanced: the smallest share without recomputing, else the sho
   int recomputed = 0, infeasible = 0;
   for (int round = 0; round < 200; ++round) {
     World w = random_free_world(random, 1 + random() % 5, 1 + random() % 3);
-    const Optimum best = exhaustive(w);
+    const BestSubset best = exhaustive_subsets(w);
     const Answer a = w.place("memory_balanced");
     INFO(round);
-    if (best.step == nothing) {
+    if (best.step == unreached) {
       ++infeasible;
       CHECK(a.closest);
       continue;
@@ -83,12 +84,12 @@ TEST_CASE("memory_balanced: the smallest share without recomputing, else the sho
     REQUIRE(a.code == SY_OK);
     const World::Judgement j = w.judge(a);
     CHECK(j.misfit == -1);
-    if (best.ratio < nothing) {
+    if (best.ratio < unreached) {
       CHECK(j.ratio == best.ratio);
-      CHECK(!holds(a.text.substr(0, a.text.find("runner-up")), "recomputed"));
+      CHECK(!contains(a.text.substr(0, a.text.find("runner-up")), "recomputed"));
     } else {
       CHECK(j.seconds == doctest::Approx(best.step));
-      CHECK(holds(a.text, "recomputed"));
+      CHECK(contains(a.text, "recomputed"));
       ++recomputed;
     }
   }

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "../../support/text.hpp"
 #include "placement.hpp"
 
 using Sizes = std::vector<int64_t>;
 
-namespace {
+using switchyard::test::contains;
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+namespace {
 
 World gpt(std::size_t devices) {
   return World::named({"embed", "h.0", "h.1", "h.2", "h.3", "h.4", "h.5", "norm", "head"}, devices);
@@ -23,7 +24,7 @@ TEST_CASE("round_robin deals every layer: 8 on 2 devices is 7 + 7 transfers") {
   CHECK(a.code == SY_OK);
   CHECK(a.devices() == "0 1 0 1 0 1 0 1");
   CHECK(a.device_of_stage.size() == 8);
-  CHECK(holds(a.text, "7 transfers"));
+  CHECK(contains(a.text, "7 transfers"));
 }
 
 TEST_CASE("round_robin deals what the pattern names; the ends stay on the first device, or split") {
@@ -60,7 +61,7 @@ TEST_CASE("round_robin: more devices than layers leaves some empty; pins are fol
 TEST_CASE("round_robin: a pattern that matches nothing is refused") {
   const Answer a = gpt(2).place("round_robin", {{"deal", "\"k.*\""}});
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "k.*"));
+  CHECK(contains(a.text, "k.*"));
 }
 
 TEST_CASE("round_robin: too many stages are refused with both numbers") {
@@ -68,8 +69,8 @@ TEST_CASE("round_robin: too many stages are refused with both numbers") {
   w.max_stages = 4;
   const Answer a = w.place("round_robin");
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "8 stages"));
-  CHECK(holds(a.text, "at most 4"));
+  CHECK(contains(a.text, "8 stages"));
+  CHECK(contains(a.text, "at most 4"));
 }
 
 TEST_CASE("contiguous: sizes differ by at most one, the larger first, none is lost") {
@@ -88,8 +89,8 @@ TEST_CASE("contiguous: sizes differ by at most one, the larger first, none is lo
 TEST_CASE("contiguous: more stages than layers is refused with both numbers") {
   const Answer a = World::equal(3, 4).place("contiguous");
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "4 stages"));
-  CHECK(holds(a.text, "3 layers"));
+  CHECK(contains(a.text, "4 stages"));
+  CHECK(contains(a.text, "3 layers"));
 }
 
 TEST_CASE("contiguous: counts, and what is wrong with them") {
@@ -97,11 +98,11 @@ TEST_CASE("contiguous: counts, and what is wrong with them") {
   CHECK(World::equal(5, 4).place("contiguous", {{"counts", "[2, 3]"}}).devices() == "0 0 1 1 1");
   const Answer sum = World::equal(5, 2).place("contiguous", {{"counts", "[2, 2]"}});
   CHECK(sum.code == SY_E_CONFIG);
-  CHECK(holds(sum.text, "4"));
-  CHECK(holds(sum.text, "5 layers"));
+  CHECK(contains(sum.text, "4"));
+  CHECK(contains(sum.text, "5 layers"));
   const Answer many = World::equal(5, 2).place("contiguous", {{"counts", "[2, 2, 1]"}});
   CHECK(many.code == SY_E_CONFIG);
-  CHECK(holds(many.text, "2 devices"));
+  CHECK(contains(many.text, "2 devices"));
 }
 
 TEST_CASE("contiguous: chunks give each device several runs, in rounds or back and forth") {
@@ -118,9 +119,9 @@ TEST_CASE("contiguous: chunks give each device several runs, in rounds or back a
 TEST_CASE("contiguous: more chunks than layers are refused with both numbers") {
   const Answer a = World::equal(5, 3).place("contiguous", {{"chunks", "2"}});
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "devices x chunks ask for 6 stages, but the model has 5 layers"));
-  CHECK(holds(World::equal(9, 2).place("contiguous", {{"chunks", "2"}, {"counts", "[1, 1, 1, 1, 5]"}}).text,
-              "there are 2 devices of 2 chunks"));
+  CHECK(contains(a.text, "devices x chunks ask for 6 stages, but the model has 5 layers"));
+  CHECK(contains(World::equal(9, 2).place("contiguous", {{"chunks", "2"}, {"counts", "[1, 1, 1, 1, 5]"}}).text,
+                 "there are 2 devices of 2 chunks"));
 }
 
 TEST_CASE("contiguous: weights share the flops") {
@@ -143,20 +144,20 @@ TEST_CASE("contiguous: cuts by layer, group and pattern") {
 
 TEST_CASE("contiguous: wrong cuts are named") {
   World w = World::named({"in", "h.0", "h.1", "out"}, 3);
-  CHECK(holds(w.place("contiguous", {{"cuts", "[\"k\"]"}}).text, "'k'"));
+  CHECK(contains(w.place("contiguous", {{"cuts", "[\"k\"]"}}).text, "'k'"));
   const Answer first = w.place("contiguous", {{"cuts", "[\"in\"]"}});
   CHECK(first.code == SY_E_CONFIG);
   const Answer order = w.place("contiguous", {{"cuts", "[\"h.1\", \"h.0\"]"}});
   CHECK(order.code == SY_E_CONFIG);
-  CHECK(holds(order.text, "h.0"));
-  CHECK(holds(order.text, "h.1"));
+  CHECK(contains(order.text, "h.0"));
+  CHECK(contains(order.text, "h.1"));
   CHECK(w.place("contiguous", {{"cuts", "[\"h.0\", \"h.1\", \"out\"]"}}).code == SY_E_CONFIG);
 }
 
 TEST_CASE("contiguous: cuts, counts and weights exclude each other") {
   const Answer a = World::equal(4, 2).place("contiguous", {{"counts", "[2, 2]"}, {"weights", "[1, 1]"}});
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "exclude"));
+  CHECK(contains(a.text, "exclude"));
 }
 
 TEST_CASE("contiguous: a pin elsewhere is an error that names layer and devices") {
@@ -164,9 +165,9 @@ TEST_CASE("contiguous: a pin elsewhere is an error that names layer and devices"
   w.layers[3].pin = 0;
   const Answer a = w.place("contiguous");
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "h.3"));
-  CHECK(holds(a.text, "cpu:0"));
-  CHECK(holds(a.text, "cpu:1"));
+  CHECK(contains(a.text, "h.3"));
+  CHECK(contains(a.text, "cpu:0"));
+  CHECK(contains(a.text, "cpu:1"));
   w.layers[3].pin = 1;
   CHECK(w.place("contiguous").code == SY_OK);
 }
@@ -185,9 +186,9 @@ TEST_CASE("explicit: all layers without a device are listed at once") {
   w.layers[0].pin = 0, w.layers[2].pin = 1;
   const Answer a = w.place("explicit");
   CHECK(a.code == SY_E_CONFIG);
-  CHECK(holds(a.text, "layer 1 'positions'"));
-  CHECK(holds(a.text, "layer 3 'head'"));
-  CHECK(holds(a.text, "2 layers"));
+  CHECK(contains(a.text, "layer 1 'positions'"));
+  CHECK(contains(a.text, "layer 3 'head'"));
+  CHECK(contains(a.text, "2 layers"));
 }
 
 TEST_CASE("nothing to place is an error, no crash") {

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "../../support/text.hpp"
 #include "every_split.hpp"
+
+using switchyard::test::contains;
 
 namespace {
 
@@ -33,8 +36,6 @@ World unequal_world(std::mt19937& random, std::size_t layers, std::size_t device
   return w;
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("the step is the shortest of exhaustive search on 500 random models with unequal devices") {
@@ -57,7 +58,7 @@ TEST_CASE("the step is the shortest of exhaustive search on 500 random models wi
     CHECK(w.judge(a).misfit == -1);
     CHECK(w.judge(a).seconds == best);
     fewer += a.device_of_stage.size() < std::min(layers, devices);
-    bound_by_bytes += holds(a.text, "budgets cost");
+    bound_by_bytes += contains(a.text, "budgets cost");
   }
   MESSAGE(infeasible << " infeasible, " << fewer << " with fewer stages than possible, " << bound_by_bytes
                      << " bound by budgets");
@@ -119,16 +120,16 @@ TEST_CASE("the reason names what binds, what budgets cost, and by how much the r
   w.micro_batches = 16;
   const std::string free = w.place("time_balanced").text;
   INFO(free);
-  CHECK(holds(free, ", bound by cpu:1 with 'h."));
-  CHECK(holds(free, " for each micro-batch"));
-  CHECK(holds(free, "; runner-up ("));
-  CHECK(holds(free, " % longer"));
-  CHECK(!holds(free, "budgets cost"));
+  CHECK(contains(free, ", bound by cpu:1 with 'h."));
+  CHECK(contains(free, " for each micro-batch"));
+  CHECK(contains(free, "; runner-up ("));
+  CHECK(contains(free, " % longer"));
+  CHECK(!contains(free, "budgets cost"));
   w.budgets = {UINT64_MAX, 2000};  // too little for what would lie there
   const std::string tight = w.place("time_balanced").text;
   INFO(tight);
-  CHECK(holds(tight, "; budgets cost "));
-  CHECK(holds(tight, " misses "));
+  CHECK(contains(tight, "; budgets cost "));
+  CHECK(contains(tight, " misses "));
 }
 
 TEST_CASE("time_balanced: nothing fits: the answer is what comes closest, and says so") {

@@ -9,10 +9,10 @@ namespace switchyard {
 enum class Align { left, right };
 
 /// Rows of cells, printed with two blanks between columns and none at a line's end. Widths count code points of UTF-8.
-class Table {
+class TextTable {
  public:
   /// One entry for each column; `header` may be empty (no header line is printed then).
-  explicit Table(std::vector<Align> columns, std::vector<std::string> header = {});
+  explicit TextTable(std::vector<Align> columns, std::vector<std::string> header = {});
   /// Fewer cells than columns: the rest is empty. More: SY_E_INTERNAL.
   void add(std::vector<std::string> cells);
   /// All lines, each with its end, each starting with `indent` blanks.

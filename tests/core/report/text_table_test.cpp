@@ -1,4 +1,4 @@
-#include "report/table.hpp"
+#include "report/text_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 using namespace switchyard;
 
 TEST_CASE("columns are aligned and no line ends with blanks") {
-  Table table({Align::left, Align::right, Align::left}, {"device", "weights", "layers"});
+  TextTable table({Align::left, Align::right, Align::left}, {"device", "weights", "layers"});
   table.add({"cuda:0", "379 MiB", "embed h.0"});
   table.add({"cpu", "-"});
   CHECK(table.text() ==
@@ -18,14 +18,14 @@ TEST_CASE("columns are aligned and no line ends with blanks") {
 }
 
 TEST_CASE("widths count characters, not bytes") {
-  Table table({Align::left, Align::left});
+  TextTable table({Align::left, Align::left});
   table.add({"\xC3\xA9\xC3\xA9", "a"});
   table.add({"xyz", "b"});
   CHECK(table.text() == "\xC3\xA9\xC3\xA9   a\nxyz  b\n");
 }
 
 TEST_CASE("too many cells are a mistake of ours") {
-  Table table({Align::left});
+  TextTable table({Align::left});
   CHECK_THROWS_AS(table.add({"a", "b"}), Error);
-  CHECK(Table({Align::left}).text() == "");
+  CHECK(TextTable({Align::left}).text() == "");
 }
