@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/host.hpp"
 #include "switchyard/switchyard.h"
 #include "train/session.hpp"
 

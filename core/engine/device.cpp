@@ -58,22 +58,17 @@ Device::Device(const PlanDevice& plan, std::shared_ptr<OpenedBackend> backend)
       id_(plan.device),
       threads_(plan.threads),
       backend_(std::move(backend)),
-      account_(make_account(plan.name, plan.budget)) {
-  call_plugin([&](sy_error** e) { return api().stream_new(backend_->get(), id_, &stream_, e); });
-  if (is_asynchronous())
-    call_plugin([&](sy_error** e) { return api().stream_new(backend_->get(), id_, &to_host_, e); });
+      account_(make_account(plan.name, plan.budget)),
+      stream_(backend_, id_) {
+  if (is_asynchronous()) to_host_ = new_stream();
 }
-
-Device::~Device() {
-  if (to_host_) api().stream_free(backend_->get(), to_host_);
-  api().stream_free(backend_->get(), stream_);
-}
-
-void* Device::native_stream() const { return api().stream_native(backend_->get(), stream_); }
 
 Tensor Device::new_tensor(const Shape& shape, sy_dtype dtype) const {
-  const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * dtype.bits / 8;
-  auto* block = new Block(allocate(bytes));
+  return tensor_in(allocate(static_cast<uint64_t>(element_count(shape)) * dtype.bits / 8), shape, dtype);
+}
+
+Tensor Device::tensor_in(Block memory, const Shape& shape, sy_dtype dtype) const {
+  auto* block = new Block(std::move(memory));
   const OwnedView view(block->data(), id_, dtype, shape);
   return Tensor::adopt(wrap_tensor(view.get(), block, [](void* b) { delete static_cast<Block*>(b); }));
 }
@@ -93,21 +88,21 @@ Tensor Device::cast(const Tensor& t, sy_dtype to) const {
   return made;
 }
 
-void Device::copy_into(const sy_view& to, const sy_view& from) const {
-  call_plugin([&](sy_error** e) { return api().copy(backend_->get(), &to, &from, stream_, e); });
+void Device::copy_on(const Stream& stream, const sy_view& to, const sy_view& from) const {
+  call_plugin([&](sy_error** e) { return api().copy(backend_->get(), &to, &from, stream.get(), e); });
 }
 
 void Device::cast_into(const sy_view& to, const sy_view& from) const {
   if (same_dtype(to.dtype, from.dtype)) return copy_into(to, from);
-  call_plugin([&](sy_error** e) { return api().cast(backend_->get(), &to, &from, stream_, e); });
+  call_plugin([&](sy_error** e) { return api().cast(backend_->get(), &to, &from, stream(), e); });
 }
 
 void Device::accumulate(const sy_view& to, const sy_view& from) const {
-  call_plugin([&](sy_error** e) { return api().accumulate(backend_->get(), &to, &from, stream_, e); });
+  call_plugin([&](sy_error** e) { return api().accumulate(backend_->get(), &to, &from, stream(), e); });
 }
 
 void Device::zero(const sy_view& to) const {
-  call_plugin([&](sy_error** e) { return api().fill_zero(backend_->get(), &to, stream_, e); });
+  call_plugin([&](sy_error** e) { return api().fill_zero(backend_->get(), &to, stream(), e); });
 }
 
 std::optional<std::size_t> Device::find_non_finite(const sy_view& v) const {
@@ -122,37 +117,14 @@ std::optional<std::size_t> Device::find_non_finite(const sy_view& v) const {
   return static_cast<std::size_t>(found - numbers.begin());
 }
 
-void Device::wait() const {
-  call_plugin([&](sy_error** e) { return api().stream_sync(backend_->get(), stream_, e); });
-}
-
-Event Device::mark() const {
-  if (!is_asynchronous()) return {};
-  Event event(backend_, id_);
-  call_plugin([&](sy_error** e) { return api().event_record(backend_->get(), event.get(), stream_, e); });
-  return event;
-}
-
-Event Device::mark_time() const {
-  Event event(backend_, id_, true);
-  call_plugin([&](sy_error** e) { return api().event_record(backend_->get(), event.get(), stream_, e); });
-  return event;
-}
-
-void Device::wait_for(const Event& event) const {
-  if (event) call_plugin([&](sy_error** e) { return api().stream_wait(backend_->get(), stream_, event.get(), e); });
-}
-
 void Device::copy_from(const sy_view& to, const sy_view& from, const Device& source, const Event& ready) const {
   if (is_asynchronous() || !source.is_asynchronous()) {
     wait_for(ready);
     return copy_into(to, from);
   }
-  const sy_backend_api& theirs = source.api();
-  sy_backend* const backend = source.backend_->get();
-  call_plugin([&](sy_error** e) { return theirs.stream_wait(backend, source.to_host_, ready.get(), e); });
-  call_plugin([&](sy_error** e) { return theirs.copy(backend, &to, &from, source.to_host_, e); });
-  call_plugin([&](sy_error** e) { return theirs.stream_sync(backend, source.to_host_, e); });
+  source.to_host_->wait_for(ready);
+  source.copy_on(*source.to_host_, to, from);
+  source.to_host_->wait();
 }
 
 Device::Current::Current(const Device& device) : device_(device) {

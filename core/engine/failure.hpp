@@ -12,8 +12,8 @@ namespace switchyard {
 
 class Failure {
  public:
-  /// `stop_all` closes every channel; called once, by whoever fails first. `restart_all` opens them again. Both are
-  /// called under the lock, so that a late stop never closes the channels of the next step.
+  /// `stop_all` closes every link; called once, by whoever fails first. `restart_all` opens them again. Both are
+  /// called under the lock, so that a late stop never closes the links of the next step.
   Failure(std::function<void()> stop_all, std::function<void()> restart_all)
       : stop_all_(std::move(stop_all)), restart_all_(std::move(restart_all)) {}
 

@@ -1,5 +1,6 @@
 #include "engine/pipe.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -27,15 +28,17 @@ Pipe::Impl::Impl(const Config& config, Registry& registry, std::unique_ptr<Model
       loss_scale(chosen_scale(config.precision)),
       failure(
           [this] {
-            for (auto& c : channels) c->close();
+            for (auto& l : links) l->close();
           },
           [this] {
-            for (auto& c : channels) c->reset();
+            for (auto& l : links) l->reset();
           }) {
   if (config.precision.tf32) call_flags |= SY_CALL_TF32;
   if (config.train && config.train->deterministic) call_flags |= SY_CALL_DETERMINISTIC;
   open_devices(config);
-  for (const Edge& e : plan.edges) channels.push_back(std::make_unique<EdgeChannel>(e.capacity));
+  for (const Edge& e : plan.edges)
+    links.push_back(
+        std::make_unique<EdgeLink>(e, *devices[plan.stages[e.from].device], *devices[plan.stages[e.to].device]));
   crew = std::make_unique<Crew>(static_cast<int>(devices.size()));
 }
 
@@ -53,6 +56,7 @@ void Pipe::Impl::start(const Config& config, Registry& registry) {
     clip_norm = config.train->clip_norm;
   }
   allocate(options);
+  open_links({});
   try_links();
   draw_initial_values();
 }
@@ -90,11 +94,25 @@ void Pipe::Impl::allocate(const StorageOptions& options) {
     storage[d] = std::make_unique<DeviceStorage>(*devices[d], d, *model, device_of_layer, options, stored);
   });
   for (const Stage& s : plan.stages)
-    stages.push_back(
-        std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], *recorders[s.device], channels));
+    stages.push_back(std::make_unique<StageRunner>(*model, plan, s, *devices[s.device], *recorders[s.device], links));
   on_all([this](int d) {
     for (const Stage& s : plan.stages)
       if (s.device == d) stages[s.index]->bind(stored);
+  });
+}
+
+void Pipe::Impl::open_links(const std::vector<MicroBatchInput>& micro_batches) {
+  std::vector<uint64_t> room(plan.edges.size(), 0);  // of those that must be opened
+  for (const Edge& e : plan.edges) {
+    uint64_t bytes = e.bytes;
+    for (const MicroBatchInput& m : micro_batches)
+      if (!e.backward) bytes = std::max(bytes, byte_count(m.shapes->out[e.layer][e.output]));
+    if (links[e.index]->crosses() && links[e.index]->room() < bytes) room[e.index] = bytes;
+  }
+  if (std::ranges::all_of(room, [](uint64_t bytes) { return bytes == 0; })) return;
+  on_all([this, room](int d) {
+    for (const Edge& e : plan.edges)
+      if (room[e.index] > 0 && plan.stages[e.to].device == d) links[e.index]->open(room[e.index]);
   });
 }
 
@@ -103,8 +121,8 @@ void Pipe::Impl::try_links() {
     const Device& from = *devices[plan.stages[e.from].device];
     const Device& to = *devices[plan.stages[e.to].device];
     if (&from == &to || !from.is_asynchronous() || !to.is_asynchronous()) continue;
-    Arrivals arrivals(to);
-    arrivals.take(Parcel(from.new_tensor({1}, dtype::f32), from));
+    const Tensor sent = from.new_tensor({1}, dtype::f32), received = to.new_tensor({1}, dtype::f32);
+    to.copy_from(received.view(), sent.view(), from, from.mark());
     to.wait();
   }
 }

@@ -34,7 +34,7 @@ struct Pipe::Impl {
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Stored> stored;
   std::vector<std::unique_ptr<DeviceStorage>> storage;
-  std::vector<std::unique_ptr<EdgeChannel>> channels;
+  std::vector<std::unique_ptr<EdgeLink>> links;      // one for each edge
   std::vector<std::unique_ptr<Recorder>> recorders;  // one for each device
   std::vector<std::unique_ptr<StageRunner>> stages;
   Failure failure;
@@ -54,6 +54,8 @@ struct Pipe::Impl {
   /// Allocates, draws and binds. Threads may hang in it, so that it is not the constructor's. Throws.
   void start(const Config& config, Registry& registry);
   void allocate(const StorageOptions& options);
+  /// Edges that carry tensors of these shapes, and all of the plan's; the threads are idle.
+  void open_links(const std::vector<MicroBatchInput>& micro_batches);
   void draw_initial_values();
   void check_usable() const;
 

@@ -87,8 +87,10 @@ void Pipe::Impl::Cancellable::end() {
 
 Recorder::Clock::time_point Pipe::Impl::run_pass(const std::vector<std::vector<Action>>& programs,
                                                  const Context& context, int first, int count) {
-  const Recorder::Clock::time_point began = Recorder::Clock::now();
+  Recorder::Clock::time_point began;
   try {
+    open_links(context->micro_batches);
+    began = Recorder::Clock::now();
     on_all([this, &programs, context, began, first, count](int d) {  // the programs are the plan's
       recorders[d]->start(context->records, began, first);
       for (const Action& a : programs[d]) {

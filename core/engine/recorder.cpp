@@ -26,8 +26,8 @@ void Recorder::start(bool everything, Clock::time_point pass, int first_micro_ba
   start_.seconds = std::chrono::duration<double>(Clock::now() - pass_).count();
 }
 
-Recorder::Moment Recorder::now() const {
-  if (device_.is_asynchronous()) return {0, device_.mark_time()};
+Recorder::Moment Recorder::now(const Stream* stream) const {
+  if (device_.is_asynchronous()) return {0, stream ? stream->mark(true) : device_.mark_time()};
   return {std::chrono::duration<double>(Clock::now() - pass_).count(), {}};
 }
 
@@ -53,12 +53,12 @@ void Recorder::end_action() {
   actions_.back().bytes_after = device_.account()->live.load();
 }
 
-void Recorder::begin_transfer(int edge, int micro_batch) {
-  if (everything_) transfers_.push_back({{edge, micro_batch - first_}, now(), {}});
+void Recorder::begin_transfer(int edge, int micro_batch, const Stream* stream) {
+  if (everything_) transfers_.push_back({{edge, micro_batch - first_}, now(stream), {}});
 }
 
-void Recorder::end_transfer() {
-  if (everything_) transfers_.back().end = now();
+void Recorder::end_transfer(const Stream* stream) {
+  if (everything_) transfers_.back().end = now(stream);
 }
 
 std::optional<double> Recorder::busy() const {

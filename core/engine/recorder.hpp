@@ -1,7 +1,6 @@
 // When a device did what in a pass: the measured side of a plan's timeline (plan/timeline.hpp).
 //
-//   stage thread:   take, copy ──▶ begin_action ──▶ layers ──▶ end_action ──▶ send
-//                   begin_, end_transfer
+//   stage thread:   take ──▶ begin_action ──▶ layers ──▶ end_action ──▶ send: begin_transfer ──▶ copy ──▶ end_transfer
 //
 // A synchronous device (the CPU) looks at the clock; an asynchronous one marks its stream, and the marks are read when
 // it is done. Waiting for a tensor, or for room on an edge, lies outside of actions and transfers.
@@ -29,8 +28,9 @@ class Recorder {
   void start(bool everything, Clock::time_point pass, int first_micro_batch);
   void begin_action(uint32_t kind, int stage, int micro_batch);
   void end_action();
-  void begin_transfer(int edge, int micro_batch);
-  void end_transfer();
+  /// `stream`: on which the device sends; NULL for a synchronous one.
+  void begin_transfer(int edge, int micro_batch, const Stream* stream = nullptr);
+  void end_transfer(const Stream* stream = nullptr);
 
   /// Seconds inside of actions, and from the start of the pass to the end of the last one; nothing where no clock was
   /// looked at. The device is done. [ctl]
@@ -54,7 +54,7 @@ class Recorder {
   };
 
   bool looks() const { return everything_ || !device_.is_asynchronous(); }
-  Moment now() const;
+  Moment now(const Stream* stream = nullptr) const;
   double seconds(const Moment& moment) const;
 
   const Device& device_;

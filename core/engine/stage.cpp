@@ -33,14 +33,8 @@ struct StageRunner::MicroBatch {
 };
 
 StageRunner::StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device,
-                         Recorder& recorder, std::vector<std::unique_ptr<EdgeChannel>>& channels)
-    : model_(model),
-      stage_(stage),
-      device_(device),
-      recorder_(recorder),
-      plan_devices_(plan.devices),
-      channels_(channels),
-      arrivals_(device) {
+                         Recorder& recorder, std::vector<std::unique_ptr<EdgeLink>>& links)
+    : model_(model), stage_(stage), device_(device), recorder_(recorder), plan_devices_(plan.devices), links_(links) {
   for (int l = stage.first; l <= stage.last; ++l) {
     LocalLayer local;
     local.layer = &model.layers()[l];
@@ -181,16 +175,6 @@ Tensor StageRunner::batch_tensor(const StepContext& context, const MicroBatchInp
   return !targets && is_float(from.dtype()) ? device_.cast(here, model_.run_type()) : here;
 }
 
-/// Waits for what comes over an edge, and copies it here from another device.
-Tensor StageRunner::take(const EdgePort& port, int number) {
-  Parcel parcel = channels_[port.edge]->take();
-  if (parcel.from == &device_) return arrivals_.take(std::move(parcel));
-  recorder_.begin_transfer(port.edge, number);
-  Tensor here = arrivals_.take(std::move(parcel));
-  recorder_.end_transfer();
-  return here;
-}
-
 void StageRunner::read_batch(const StepContext& context, MicroBatch& m) {
   for (std::size_t v = 0; v < values_.size(); ++v)
     if (values_[v].first < 0 && forward_uses_[v] > 0 && (values_[v].second == 0 || context.targets))
@@ -207,7 +191,7 @@ bool keeps(const StepContext& context) { return context.kind == SY_TRAIN && !con
 void StageRunner::forward(StepContext& context, int number) {
   MicroBatch& m = micro_batch(number);
   m.input = &context.micro_batches[number];
-  for (const EdgePort& port : in_) m.values[port.number] = take(port, number);
+  for (const EdgePort& port : in_) m.values[port.number] = links_[port.edge]->take();
   recorder_.begin_action(SY_ACT_F, stage_.index, number);
   read_batch(context, m);
   for (LocalLayer& layer : layers_) {
@@ -216,7 +200,7 @@ void StageRunner::forward(StepContext& context, int number) {
   }
   recorder_.end_action();
   for (const EdgePort& port : out_) {
-    channels_[port.edge]->send(Parcel(m.values[port.number], device_));
+    links_[port.edge]->send(m.values[port.number], number, recorder_);
     if (--m.uses_left[port.number] == 0) m.values[port.number].reset();
   }
   if (!keeps(context)) in_flight_[number].reset();
@@ -317,7 +301,7 @@ std::string StageRunner::device_text(sy_device device) const {
 
 void StageRunner::backward(StepContext& context, int number, bool input_only) {
   MicroBatch& m = micro_batch(number);
-  for (const EdgePort& port : gradients_in_) m.gradients[port.number] = take(port, number);
+  for (const EdgePort& port : gradients_in_) m.gradients[port.number] = links_[port.edge]->take();
   recorder_.begin_action(input_only ? SY_ACT_I : SY_ACT_B, stage_.index, number);
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     if (context.stop->load()) throw Stopped();
@@ -325,7 +309,7 @@ void StageRunner::backward(StepContext& context, int number, bool input_only) {
   }
   recorder_.end_action();
   for (const EdgePort& port : gradients_out_) {
-    channels_[port.edge]->send(Parcel(std::move(m.gradients[port.number]), device_));
+    links_[port.edge]->send(std::move(m.gradients[port.number]), number, recorder_);
     m.gradients[port.number].reset();
   }
   if (!input_only) in_flight_[number].reset();
@@ -426,7 +410,6 @@ void StageRunner::finish(const StepContext& context) {
 }
 
 void StageRunner::abandon() {
-  arrivals_.clear();
   if (std::none_of(in_flight_.begin(), in_flight_.end(), [](const auto& m) { return m != nullptr; })) return;
   const Device::Current current(device_);
   for (auto& m : in_flight_) {

@@ -10,17 +10,14 @@
 #include <vector>
 
 #include "data/source.hpp"
-#include "engine/channel.hpp"
 #include "engine/device.hpp"
-#include "engine/parcel.hpp"
+#include "engine/edge_link.hpp"
 #include "engine/recorder.hpp"
 #include "engine/storage.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 
 namespace switchyard {
-
-using EdgeChannel = Channel<Parcel>;
 
 /// One micro-batch of a step, counted over all passes.
 struct MicroBatchInput {
@@ -74,9 +71,9 @@ struct StepContext {
 
 class StageRunner {
  public:
-  /// Everything is lent for the runner's life. `channels` holds one channel per edge of the plan.
+  /// Everything is lent for the runner's life. `links` holds one for each edge of the plan.
   StageRunner(const Model& model, const Plan& plan, const Stage& stage, const Device& device, Recorder& recorder,
-              std::vector<std::unique_ptr<EdgeChannel>>& channels);
+              std::vector<std::unique_ptr<EdgeLink>>& links);
   ~StageRunner();
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
@@ -104,7 +101,6 @@ class StageRunner {
   void forward(StepContext& context, int micro_batch);
   void backward(StepContext& context, int micro_batch, bool input_only);
   void backward_weight(StepContext& context, int micro_batch);
-  Tensor take(const EdgePort& port, int micro_batch);
   void read_batch(const StepContext& context, MicroBatch& m);
   Tensor batch_tensor(const StepContext& context, const MicroBatchInput& input, bool targets);
   void forward_layer(LocalLayer& layer, StepContext& context, MicroBatch& m);
@@ -126,8 +122,7 @@ class StageRunner {
   const Device& device_;
   Recorder& recorder_;
   const std::vector<PlanDevice>& plan_devices_;
-  std::vector<std::unique_ptr<EdgeChannel>>& channels_;
-  Arrivals arrivals_;
+  std::vector<std::unique_ptr<EdgeLink>>& links_;
   std::vector<LocalLayer> layers_;
   std::vector<std::pair<int, int>> values_;     // number -> layer (or -1), output
   std::vector<int> forward_uses_;               // of each value within the stage, sends included

@@ -10,8 +10,8 @@
 
 #include "base/dtype.hpp"
 #include "engine/call.hpp"
-#include "engine/channel.hpp"
-#include "engine/parcel.hpp"
+#include "engine/edge_link.hpp"
+#include "engine/recorder.hpp"
 #include "measure/layer_bench.hpp"
 #include "measure/stopwatch.hpp"
 #include "measure/update_bench.hpp"
@@ -180,13 +180,15 @@ class Measurement {
 
   /// Half of a round trip through two edges, threads woken up included.
   static double hand_over_seconds(const Worker& a, const Worker& b, int64_t bytes) {
-    Channel<Parcel> there(1), back(1);
+    EdgeLink there(Edge{}, *a.device, *b.device), back(Edge{}, *b.device, *a.device);
+    there.open(static_cast<uint64_t>(bytes));
+    back.open(static_cast<uint64_t>(bytes));
     std::exception_ptr failed;
     std::thread other([&] {
       try {
         const Device::Current current(*b.device);
-        Arrivals arrivals(*b.device);
-        for (int i = 0; i < round_trips; ++i) back.send(Parcel(arrivals.take(there.take()), *b.device));
+        Recorder none(*b.device);
+        for (int i = 0; i < round_trips; ++i) back.send(there.take(), i, none);
       } catch (const Stopped&) {
       } catch (...) {
         failed = std::current_exception();
@@ -206,16 +208,16 @@ class Measurement {
     return median(std::move(seconds));
   }
 
-  static void time_round_trips(const Worker& a, int64_t bytes, Channel<Parcel>& there, Channel<Parcel>& back,
+  static void time_round_trips(const Worker& a, int64_t bytes, EdgeLink& there, EdgeLink& back,
                                std::vector<double>& seconds) {
     const Device::Current current(*a.device);
-    Arrivals arrivals(*a.device);
+    Recorder none(*a.device);
     Tensor tensor = a.device->new_tensor({bytes / 4}, dtype::f32);
     a.device->zero(tensor.view());
     for (int i = 0; i < round_trips; ++i) {
       const auto begin = Clock::now();
-      there.send(Parcel(tensor, *a.device));
-      tensor = arrivals.take(back.take());
+      there.send(std::move(tensor), i, none);
+      tensor = back.take();
       a.device->wait();
       seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / 2);
     }

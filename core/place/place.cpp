@@ -134,7 +134,7 @@ class Question {
       out->misfit_bytes = layout.misfit_bytes;
       out->step_s = layout.prediction.step_s;
       if (out->peak_bytes)
-        for (std::size_t d = 0; d < layout.memory.size(); ++d) out->peak_bytes[d] = layout.memory[d].bound;
+        for (std::size_t d = 0; d < layout.memory.size(); ++d) out->peak_bytes[d] = layout.memory[d].peak();
       if (out->recompute)
         for (std::size_t l = 0; l < layout.recompute.size(); ++l) out->recompute[l] = layout.recompute[l];
     });

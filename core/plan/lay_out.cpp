@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/dtype.hpp"
+#include "plan/live_activations.hpp"
 #include "plan/recompute.hpp"
 #include "schedule/run_schedule.hpp"
 
@@ -36,10 +37,10 @@ Layout Layouts::of(const Placement& p, const ScheduleFile* file) const {
   for (Edge& e : l.edges)
     if (e.capacity > 0) e.seconds = in_.links->between(l.stages[e.from].device, l.stages[e.to].device).seconds(e.bytes);
   choose_capacities(l, file);
+  l.handed_on = find_handed_on(l.stages, l.edges);
   for (const Stage& s : l.stages) l.stage_memory.push_back(stage_memory(in_.memory, s, l.stage_of_layer, l.recompute));
-  const ProgramRun run = run_programs(l.train, l.stages, l.edges, l.times);
-  l.memory = plan_memory(in_.memory, l, run);
-  l.prediction = predict(run, l.memory);
+  l.memory = plan_memory(in_.memory, l, *in_.devices);
+  l.prediction = predict(run_programs(l.train, l.stages, l.edges, l.times), l.memory);
   find_misfit(l);
   return l;
 }
@@ -61,8 +62,7 @@ Layout Layouts::fitted(const Placement& placement, const std::vector<bool>& free
     plain.train = std::move(fitted.train);
     plain.memory = std::move(fitted.memory);
     for (std::size_t d = 0; d < plain.memory.size(); ++d)
-      plain.memory[d].bound +=
-          most_activations(plain.train[d], plain.stage_memory) - most_activations(plain.train[d], fitted.stage_memory);
+      plain.memory[d].activations = most_activations(plain.train[d], plain.stage_memory, plain.handed_on);
   }
   for (std::size_t l = 0; l < free.size(); ++l) with.recompute[l] = with.recompute[l] || free[l];
   return of(with, file);
@@ -130,9 +130,9 @@ Prediction Layouts::predict(const ProgramRun& run, const std::vector<DeviceMemor
 /// its layers need by themselves passes it.
 void Layouts::find_misfit(Layout& layout) const {
   for (const Stage& s : layout.stages) {
-    const uint64_t budget = (*in_.devices)[s.device].budget, bound = layout.memory[s.device].bound;
-    if (budget == no_budget || bound <= budget) continue;
-    layout.misfit_bytes = bound - budget;
+    const uint64_t budget = (*in_.devices)[s.device].budget, peak = layout.memory[s.device].peak();
+    if (budget == no_budget || peak <= budget) continue;
+    layout.misfit_bytes = peak - budget;
     layout.misfit_layer = first_over(layout, s.device);
     return;
   }
@@ -152,7 +152,7 @@ int Layouts::first_over(const Layout& layout, int device) const {
       weight_sum += fixed_[l].fixed();
       sum += activation_share(l);
       const double share = activation_sum > 0 ? sum / activation_sum : 1;
-      if (static_cast<double>(weight_sum) + share * static_cast<double>(m.bound - m.fixed()) > budget) return l;
+      if (static_cast<double>(weight_sum) + share * static_cast<double>(m.edges + m.activations) > budget) return l;
     }
   return last;
 }

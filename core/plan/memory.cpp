@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/dtype.hpp"
-#include "plan/moments.hpp"
+#include "plan/live_activations.hpp"
 
 namespace switchyard {
 
@@ -120,7 +120,7 @@ class StageAccount {
         ledger_.drop(source(layer, i));
       });
     }
-    for (int l = stage_.first; l <= stage_.last; ++l)  // sent: from now on counted as in flight
+    for (int l = stage_.first; l <= stage_.last; ++l)  // sent
       for (std::size_t o = 0; o < in_.shapes->out[l].size(); ++o)
         if (leaves(l, o)) ledger_.drop({Key::activation, l, static_cast<int>(o)});
   }
@@ -280,27 +280,27 @@ std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<
   return all;
 }
 
-uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage) {
-  LiveActivations activations(per_stage);
+uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage,
+                          const std::vector<HandedOn>& handed_on) {
+  LiveActivations activations(per_stage, handed_on);
   uint64_t most = 0;
   for (const Action& a : program) most = std::max(most, activations.during(a));
   return most;
 }
 
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run) {
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout,
+                                      const std::vector<PlanDevice>& devices) {
   std::vector<int> device_of_layer;
   for (const int s : layout.stage_of_layer) device_of_layer.push_back(layout.stages[s].device);
-  std::vector<DeviceMemory> all = fixed_memory(in, device_of_layer, layout.train.size());
-  const auto moments = moments_of(layout.train, layout.stages, layout.stage_memory, layout.edges, run);
-  for (std::size_t d = 0; d < all.size(); ++d) {
-    DeviceMemory& m = all[d];
-    for (const Moment& each : moments[d])
-      if (each.activations + each.in_flight > m.activations + m.in_flight)
-        m.activations = each.activations, m.in_flight = each.in_flight;
-    m.bound = m.fixed() + most_activations(layout.train[d], layout.stage_memory);
+  std::vector<DeviceMemory> all = fixed_memory(in, device_of_layer, devices.size());
+  for (std::size_t d = 0; d < all.size(); ++d)
+    all[d].activations = most_activations(layout.train[d], layout.stage_memory, layout.handed_on);
+  for (const Edge& e : layout.edges) {
+    if (e.capacity == 0) continue;
+    const int from = layout.stages[e.from].device, to = layout.stages[e.to].device;
+    all[to].edges += e.bytes * static_cast<uint64_t>(e.capacity);
+    if (devices[from].device.type != SY_DEVICE_CPU) all[from].edges += e.bytes;
   }
-  for (const Edge& e : layout.edges)
-    if (e.capacity > 0) all[layout.stages[e.from].device].bound += e.bytes * static_cast<uint64_t>(e.capacity);
   return all;
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "plan/plan.hpp"
-#include "plan/program.hpp"
 
 namespace switchyard {
 
@@ -25,9 +24,12 @@ std::vector<DeviceMemory> fixed_memory(const MemoryInput& in, const std::vector<
                                        std::size_t n_devices);
 
 /// Saved, live and workspace bytes of a device at the worst moment of its program. `per_stage`: of all stages.
-uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage);
+uint64_t most_activations(const std::vector<Action>& program, const std::vector<StageMemory>& per_stage,
+                          const std::vector<HandedOn>& handed_on);
 
-/// The whole account per device. Of `layout`, everything up to stage_memory must be there; `run` is of its programs.
-std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout, const ProgramRun& run);
+/// The whole account per device: it follows from the order of each device's program alone, not from who is how fast.
+/// Of `layout`, everything up to stage_memory must be there.
+std::vector<DeviceMemory> plan_memory(const MemoryInput& in, const Layout& layout,
+                                      const std::vector<PlanDevice>& devices);
 
 }  // namespace switchyard

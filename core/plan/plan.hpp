@@ -69,17 +69,22 @@ struct StageMemory {
   uint64_t backward_peak = 0;  // inside B, what F left saved included
 };
 
+/// Bytes of one micro-batch that a stage takes from and hands to other stages of its device: they wait there in
+/// between.
+struct HandedOn {
+  uint64_t in[2] = {}, out[2] = {};  // of F, of B
+};
+
 /// Bytes of one device at the worst moment, by what they are for.
 struct DeviceMemory {
   uint64_t weights = 0;  // values that calls see, buffers, accumulators, copies of tied weights
   uint64_t masters = 0;  // fp32 copies behind bf16 and fp16 weights
   uint64_t gradients = 0;
   uint64_t states = 0;       // of the optimizer
-  uint64_t in_flight = 0;    // made and not yet taken by another device, at the worst moment
+  uint64_t edges = 0;        // buffers of what other devices send, and the last that an asynchronous device has sent
   uint64_t activations = 0;  // saved, live and workspace at the worst moment
-  uint64_t bound = 0;        // the most the peak can be when devices run ahead of each other: every edge full
-  uint64_t peak() const { return weights + masters + gradients + states + in_flight + activations; }
-  uint64_t fixed() const { return weights + masters + gradients + states; }
+  uint64_t peak() const { return fixed() + activations; }
+  uint64_t fixed() const { return weights + masters + gradients + states + edges; }
 };
 
 /// What the simulation of one optimizer step says.
@@ -98,6 +103,7 @@ struct Layout {
   std::vector<StageMemory> stage_memory;   // per stage
   std::vector<std::vector<Action>> train;  // per device: one pass
   std::vector<Edge> edges;                 // of training; the forward ones also serve evaluation
+  std::vector<HandedOn> handed_on;         // per stage
   std::vector<DeviceMemory> memory;        // per device
   Prediction prediction;
   int misfit_layer = -1;      // the first layer that does not fit, or -1

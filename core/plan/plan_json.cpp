@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json memory_json(const DeviceMemory& m) {
-  return {{"weights", m.weights},         {"masters", m.masters},     {"gradients", m.gradients}, {"states", m.states},
-          {"activations", m.activations}, {"in_flight", m.in_flight}, {"peak", m.peak()},         {"bound", m.bound}};
+  return {{"weights", m.weights}, {"masters", m.masters},         {"gradients", m.gradients}, {"states", m.states},
+          {"edges", m.edges},     {"activations", m.activations}, {"peak", m.peak()}};
 }
 
 /// Elements of the weights whose values lie on a device; a tied table lies with its owner.

@@ -43,7 +43,7 @@ std::string device_table(const Plan& plan, const Model& model) {
       std::any_of(plan.memory.begin(), plan.memory.end(), [](const DeviceMemory& m) { return m.masters > 0; });
   std::vector<std::string> names = {"device", "layers", "weights"};
   if (masters) names.push_back("fp32 copies");
-  for (const char* name : {"gradients", "optimizer", "activations", "in flight", "peak", "of budget", "idle"})
+  for (const char* name : {"gradients", "optimizer", "edges", "activations", "peak", "of budget", "idle"})
     names.push_back(name);
   std::vector<Align> columns(names.size(), Align::right);
   columns[0] = columns[1] = Align::left;
@@ -54,7 +54,7 @@ std::string device_table(const Plan& plan, const Model& model) {
     std::vector<std::string> row = {device.name, layers_of_device(plan, model, static_cast<int>(d)), bytes(m.weights)};
     if (row[1].empty()) row[1] = "-";
     if (masters) row.push_back(bytes(m.masters));
-    for (const uint64_t n : {m.gradients, m.states, m.activations, m.in_flight, m.peak()}) row.push_back(bytes(n));
+    for (const uint64_t n : {m.gradients, m.states, m.edges, m.activations, m.peak()}) row.push_back(bytes(n));
     row.push_back(device.budget == no_budget ? "-" : bytes(device.budget));
     row.push_back(d < plan.prediction.idle.size() ? percent(plan.prediction.idle[d]) : "-");
     table.add(row);

@@ -23,7 +23,6 @@ struct ProgramRun {
   std::vector<double> busy;                  // per device
   std::vector<std::vector<Span>> actions;    // per device, per action: from its last input to the end of computing
   std::vector<std::vector<Span>> transfers;  // per edge, per micro-batch: on its way
-  std::vector<std::vector<Span>> held;       // per edge, per micro-batch: from when it is made until it is taken
   std::string deadlock;                      // empty, or who waits for what
 };
 

@@ -20,7 +20,7 @@ class DeviceChoice {
         device_(device),
         recompute_(recompute),
         budget_((*q.devices)[device].budget),
-        rest_(q.layout->memory[device].bound - most_activations(q.layout->train[device], q.layout->stage_memory)),
+        fixed_(q.layout->memory[device].fixed()),
         per_stage_(q.layout->stage_memory) {
     for (const Stage& s : q.layout->stages) {
       if (s.device != device) continue;
@@ -46,19 +46,19 @@ class DeviceChoice {
   }
 
   /// The most bytes that the device can hold with the flags as they are.
-  uint64_t bound() {
+  uint64_t peak() {
     for (const Stage& s : stages_)
       per_stage_[s.index] = stage_memory(*q_.memory, s, q_.layout->stage_of_layer, recompute_);
-    return rest_ + most_activations(q_.layout->train[device_], per_stage_);
+    return fixed_ + most_activations(q_.layout->train[device_], per_stage_, q_.layout->handed_on);
   }
-  uint64_t bound_with(const std::vector<int>& layers) {
+  uint64_t peak_with(const std::vector<int>& layers) {
     set(free_, false);
     set(layers, true);
-    return bound();
+    return peak();
   }
   /// By how many bytes the device is over its budget; 0: it fits.
   uint64_t missing_with(const std::vector<int>& layers) {
-    const uint64_t bytes = bound_with(layers);
+    const uint64_t bytes = peak_with(layers);
     return bytes > budget_ ? bytes - budget_ : 0;
   }
 
@@ -164,13 +164,13 @@ class DeviceChoice {
   void leave_out(std::vector<int>& chosen) {
     std::vector<int> costliest = chosen;
     std::stable_sort(costliest.begin(), costliest.end(), [&](int a, int b) { return seconds(a) > seconds(b); });
-    uint64_t left = budget_ - std::min(budget_, bound_with(chosen));
+    uint64_t left = budget_ - std::min(budget_, peak_with(chosen));
     std::size_t tried = 0;
     for (const int l : costliest) {
       if (freed(l) * static_cast<double>(in_flight_) > static_cast<double>(left)) continue;
       if (++tried > tries) return;
       recompute_[l] = false;
-      const uint64_t bytes = bound();
+      const uint64_t bytes = peak();
       if (bytes <= budget_)
         std::erase(chosen, l), left = budget_ - bytes;
       else
@@ -184,7 +184,7 @@ class DeviceChoice {
   int device_;
   std::vector<bool>& recompute_;
   uint64_t budget_;
-  uint64_t rest_;  // what does not depend on the choice
+  uint64_t fixed_;  // what does not depend on the choice
   std::vector<StageMemory> per_stage_;
   std::vector<Stage> stages_;
   std::vector<int> free_;
@@ -197,7 +197,7 @@ std::vector<bool> fewest_recomputed(const RecomputeQuestion& question) {
   std::vector<bool> recompute = question.layout->recompute;
   for (std::size_t d = 0; d < question.devices->size(); ++d) {
     const uint64_t budget = (*question.devices)[d].budget;
-    if (budget == no_budget || question.layout->memory[d].bound <= budget) continue;
+    if (budget == no_budget || question.layout->memory[d].peak() <= budget) continue;
     DeviceChoice(question, static_cast<int>(d), recompute).make();
   }
   return recompute;

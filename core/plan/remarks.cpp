@@ -130,9 +130,9 @@ struct Item {
 };
 
 Item largest_item(const DeviceMemory& m) {
-  const Item items[] = {{"weights", m.weights},         {"fp32 copies of weights", m.masters},
-                        {"gradients", m.gradients},     {"optimizer states", m.states},
-                        {"activations", m.activations}, {"tensors in flight", m.in_flight}};
+  const Item items[] = {{"weights", m.weights},     {"fp32 copies of weights", m.masters},
+                        {"gradients", m.gradients}, {"optimizer states", m.states},
+                        {"edges", m.edges},         {"activations", m.activations}};
   return *std::max_element(std::begin(items), std::end(items),
                            [](const Item& a, const Item& b) { return a.bytes < b.bytes; });
 }
@@ -174,15 +174,15 @@ Error misfit_error(const Config& config, const Model& model, const Plan& plan) {
   const Layer& misfit = model.layers()[layer];
   const Item item = largest_item(m);
   Error error(SY_E_INFEASIBLE, misfit.place,
-              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.bound - before) + " with " +
+              misfit.text() + " does not fit on " + device.name + ": needs " + size_text(m.peak() - before) + " with " +
                   later_layers(model, plan, layer) + "the activations, " + size_text(device.budget - before) +
-                  " left of " + size_text(device.budget) + " (" + size_text(m.bound - device.budget) +
+                  " left of " + size_text(device.budget) + " (" + size_text(m.peak() - device.budget) +
                   " short); largest item: " + item.name + ", " + size_text(item.bytes) +
                   (plan.closest ? "; nothing fits: no split found by " + plan.policy + " comes closer" : ""));
   error.note("layer", misfit.name)
       .note("stage", std::to_string(plan.stage_of_layer[layer]))
       .note("device", device.name);
-  error.note("needed_bytes", std::to_string(m.bound)).note("budget_bytes", std::to_string(device.budget));
+  error.note("needed_bytes", std::to_string(m.peak())).note("budget_bytes", std::to_string(device.budget));
   return error;
 }
 

@@ -26,7 +26,6 @@ class ProgramRunner {
     run_.actions.resize(programs.size());
     for (std::size_t d = 0; d < programs.size(); ++d) run_.actions[d].reserve(programs[d].size());
     run_.transfers.resize(edges.size());
-    run_.held.resize(edges.size());
     group_edges();
     queued_.assign(devices_.size(), false);
     for (std::size_t d = 0; d < devices_.size(); ++d) wake(static_cast<int>(d));
@@ -155,20 +154,17 @@ class ProgramRunner {
       return false;
     }
     device.now = std::max(device.now, sent[micro_batch].end);
-    run_.held[e][micro_batch].end = device.now;
-    ++taken_[e];
+    taken_[e].push_back(device.now);
     wake(stages_[edges_[e].from].device);
     return true;
   }
 
   bool send(Device& device, int e, int micro_batch) {
     if (hand_to_hand_ && capacity_[e] > 0 && !is_taking(e, micro_batch)) return false;
-    auto& held = run_.held[e];
-    if (static_cast<int>(held.size()) == micro_batch) held.push_back({device.now, device.now});
     if (capacity_[e] > 0 && micro_batch >= capacity_[e]) {
-      const int free_after = micro_batch - capacity_[e];  // this one's slot is free once that one was taken
-      if (taken_[e] <= free_after) return false;
-      device.now = std::max(device.now, held[free_after].end);
+      const int free_after = micro_batch - capacity_[e];  // there is a free buffer once that one was taken
+      if (static_cast<int>(taken_[e].size()) <= free_after) return false;
+      device.now = std::max(device.now, taken_[e][free_after]);
     }
     run_.transfers[e].push_back({device.now, device.now + (capacity_[e] > 0 ? edges_[e].seconds : 0)});
     wake(stages_[edges_[e].to].device);
@@ -207,7 +203,7 @@ class ProgramRunner {
   std::vector<Device> devices_;
   std::vector<StageEdges> of_stage_;
   std::vector<int> capacity_;
-  std::vector<int> taken_;  // per edge: how many
+  std::vector<std::vector<double>> taken_;  // per edge: when each tensor was
   ProgramRun run_;
   bool hand_to_hand_ = false;  // a send ends when the receiver takes it: edges have no room
   std::deque<int> ready_;

@@ -107,7 +107,7 @@ class Colours(unittest.TestCase):
         for theme in (light, light | dark):
             texts = [(t, g) for t in ('ink', 'quiet', 'accent', 'warm') for g in ('paper', 'panel')]
             texts += [('on-action', kind) for kind in 'FBIWR'] + [('warm', 'warm-panel'), ('ink', 'warm-panel')]
-            shapes = [(shape, 'paper') for shape in ('F', 'B', 'I', 'W', 'R', 'transfer', 'weights', 'masters', 'gradients', 'states', 'activations', 'in-flight')]
+            shapes = [(shape, 'paper') for shape in ('F', 'B', 'I', 'W', 'R', 'transfer', 'weights', 'masters', 'gradients', 'states', 'activations', 'edges')]
             for pairs, least in ((texts, 4.5), (shapes, 3)):
                 for above, below in pairs:
                     self.assertGreaterEqual(self.contrast(theme[above], theme[below]), least, f'{above} on {below}')
@@ -151,7 +151,7 @@ class InBrowser(PageTest):
                 expect(f'{name}.{d}', device['memory']['peak'])
             for name in ('budget', 'memory_budget'):
                 expect(f'{name}.{d}', device['budget'])
-            for part in ('weights', 'masters', 'gradients', 'states', 'activations', 'in_flight'):
+            for part in ('weights', 'masters', 'gradients', 'states', 'edges', 'activations'):
                 expect(f'{part}.{d}', device['memory'][part])
             waits = [values.pop(f'{part}.{d}') for part in ('start', 'between', 'end')]
             self.assertAlmostEqual(sum(waits) / seconds, idle[d])

@@ -174,29 +174,26 @@ struct Case {
 /// Devices of plans, and how far what was measured lies from what was planned.
 class Errors {
  public:
-  void add(const Case& c, const DevicePeak& peak, const DeviceMemory& m) {
+  void add(const Case& c, const DevicePeak& peak) {
     const auto measured = static_cast<double>(peak.measured), planned = static_cast<double>(peak.planned);
     const double share = std::string(c.precision) == "fp16" ? fp16_share : close_share;
     CAPTURE(c.text());
     CAPTURE(peak.device);
-    // How many tensors are in flight at the worst moment depends on who is how fast; all else is certain.
-    CHECK(measured >= (1 - share) * (planned - static_cast<double>(m.in_flight)));
-    CHECK(measured <= (1 + share) * static_cast<double>(m.bound));
+    CHECK(measured >= (1 - share) * planned);
+    CHECK(measured <= (1 + share) * planned);
     ++devices_;
-    close_ += std::abs(measured / planned - 1) <= share;
     worst_ = std::max(worst_, std::abs(measured / planned - 1));
   }
   void check() const {
-    MESSAGE(close_, " of ", devices_, " devices are as close as planned, the farthest is ", 100 * worst_, " % away");
+    MESSAGE(devices_, " devices; the farthest is ", 100 * worst_, " % away from its plan");
     CHECK(devices_ >= 90);
-    CHECK(close_ >= devices_ / 2);  // on a busy machine devices run ahead of each other more than simulated
   }
 
  private:
   static constexpr double close_share = 0.05;
   /// On the CPU oneDNN converts fp16 operands in scratch memory, as much as the processor at hand needs.
   static constexpr double fp16_share = 0.20;
-  int devices_ = 0, close_ = 0;
+  int devices_ = 0;
   double worst_ = 0;
 };
 
@@ -207,8 +204,7 @@ void check(const std::string& layers, const Case& c, Errors& errors) {
                      "schedule.micro_batches=" + std::to_string(c.micro_batches),
                      "train.recompute=" + std::string(c.recompute), "precision.type=" + std::string(c.precision)});
   for (const int step : {1, 2}) pipe->step(batch_for(pipe->model(), 32, step), static_cast<uint64_t>(step), 1e-3);
-  const auto peaks = pipe->peaks();
-  for (std::size_t d = 0; d < peaks.size(); ++d) errors.add(c, peaks[d], pipe->plan().memory[d]);
+  for (const DevicePeak& peak : pipe->peaks()) errors.add(c, peak);
 }
 
 void check_peaks(const std::string& layers) {

@@ -1,7 +1,7 @@
 // Memory over time: a row for each device, with its budget.
 
 const memoryParts = {
-  weights: 'weights', masters: 'fp32 copies', gradients: 'gradients', states: 'optimizer', activations: 'activations', in_flight: 'in flight',
+  weights: 'weights', masters: 'fp32 copies', gradients: 'gradients', states: 'optimizer', edges: 'edges', activations: 'activations',
 };
 
 class MemoryChart {
@@ -14,7 +14,7 @@ class MemoryChart {
       note: this.noteOf(plan.devices[device]),
       most: plan.devices.length > 1 && device === fullest,
     }));
-    const keys = [['fixed', 'weights, gradients, optimizer'], ['activations', 'activations, in flight']];
+    const keys = [['fixed', 'weights, gradients, optimizer, edges'], ['activations', 'activations']];
     if (plan.devices.some((d) => d.budget)) keys.push(['line', 'budget']);
     host.append(element('div', {class: 'tools'}, legend(keys), zoomButtons(view)));
     new TimeChart(host, view, {
@@ -34,7 +34,7 @@ class MemoryChart {
   /** Bytes that are there all the time. */
   fixedOf(device) {
     const m = this.plan.devices[device].memory;
-    return m.weights + m.masters + m.gradients + m.states;
+    return m.weights + m.masters + m.gradients + m.states + m.edges;
   }
 
   paintLane(layer, chart, {device, memory}, row) {

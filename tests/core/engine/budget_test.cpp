@@ -12,9 +12,9 @@ std::string memory(uint64_t bytes) {
   return "devices.memory=[" + one + ", " + one + ", " + one + ", " + one + "]";
 }
 
-uint64_t largest_bound(Pipe& pipe) {
+uint64_t largest_peak(Pipe& pipe) {
   uint64_t most = 0;
-  for (const DeviceMemory& m : pipe.plan().memory) most = std::max(most, m.bound);
+  for (const DeviceMemory& m : pipe.plan().memory) most = std::max(most, m.peak());
   return most;
 }
 
@@ -29,13 +29,13 @@ TEST_CASE("a plan over its budget is refused before anything is built: layer, de
 }
 
 TEST_CASE("what the plan holds against the budget is enough to run, and not a byte of budget more is taken") {
-  const uint64_t bound = largest_bound(*build_faulty(""));
-  auto pipe = build_faulty("", {memory(bound + 256)}), free = build_faulty("");  // and room for a few small blocks
+  const uint64_t peak = largest_peak(*build_faulty(""));
+  auto pipe = build_faulty("", {memory(peak + 256)}), free = build_faulty("");  // and room for a few small blocks
   CHECK(train(*pipe, 3) == train(*free, 3));
 }
 
 TEST_CASE("a layer that takes more than it declared: asked, in use, budget and plan; the step is dropped") {
-  const uint64_t budget = largest_bound(*build_faulty("")) + 4096;
+  const uint64_t budget = largest_peak(*build_faulty("")) + 4096;
   for (const char* what : {"over_memory", "keep_memory"})
     for (const char* in : {"forward", "backward"}) {
       auto pipe = build_faulty(fault(what, in, 2, 1) + "bytes = 1000000\n", {memory(budget)}), good = build_faulty("");
@@ -56,7 +56,7 @@ TEST_CASE("a layer that takes more than it declared: asked, in use, budget and p
 }
 
 TEST_CASE("memory that a dropped step held is free again") {
-  const uint64_t budget = largest_bound(*build_faulty("")) + 4096;
+  const uint64_t budget = largest_peak(*build_faulty("")) + 4096;
   auto pipe = build_faulty(fault("throw", "backward", -1, 3), {memory(budget)});
   for (int n = 1; n <= 20; ++n) CHECK(contains(error_of([&] { step(*pipe, n); }).what(), "faulty: thrown"));
 }

@@ -42,6 +42,8 @@ TEST_CASE("twenty rounds of build, step, fail and close leave no byte on any dev
     auto pipe = build_faulty(fault(n % 2 ? "throw" : "nan", n % 4 < 2 ? "forward" : "backward", 2, n % 4));
     const auto all = pipe->accounts();
     step(*pipe, 1);
+    pipe->forward(batch_for(pipe->model(), 8, 1).inputs,
+                  false);  // all samples at once: edges need more room than planned
     const int64_t held = all[1]->live;
     CHECK_THROWS_AS(step(*pipe, 2), Error);
     CHECK(all[1]->live == held);

@@ -112,7 +112,7 @@ TEST_CASE("where little memory is, auto takes what fits, and says how many combi
                                       [](const Trial& a, const Trial& b) { return a.peak < b.peak; });
   REQUIRE(roomy.tried[0].peak > least->peak);
   uint64_t budget = 0;
-  for (const DeviceMemory& m : written_out(text, least->what).memory) budget = std::max(budget, m.bound);
+  for (const DeviceMemory& m : written_out(text, least->what).memory) budget = std::max(budget, m.peak());
   const Plan tight = make(text, with(automatic, {"devices.memory=" + std::to_string(budget)})).plan;
   CHECK(tight.tried[0].peak <= budget);
   CHECK(tight.prediction.step_s > roomy.prediction.step_s);

@@ -61,7 +61,7 @@ TEST_CASE("activations of one device at the worst moment: inside the loss") {
   const uint64_t worst = inputs + targets + scores + loss_output + loss_work + loss_saved;
   const Plan plan = plan_of(1, {});
   CHECK(plan.memory[0].activations == worst);
-  CHECK(plan.memory[0].in_flight == 0);
+  CHECK(plan.memory[0].edges == 0);
   CHECK(plan.memory[0].peak() == plan.memory[0].fixed() + worst);
 }
 
@@ -75,16 +75,16 @@ TEST_CASE("gpipe keeps every micro-batch until its backward, 1f1b on one stage o
   CHECK(plan_of(1, sets).memory[0].activations == worst);
 }
 
-TEST_CASE("cut in two, each device has its own, and room for what travels is the sender's") {
+TEST_CASE("cut in two, each device has its own, and room for what travels is the receiver's") {
   const Plan plan = plan_of(2, {});
   // a: inputs and scores; backward: inputs and the gradient of the scores, as much.
   CHECK(plan.memory[0].activations == inputs + scores);
   CHECK(plan.memory[1].activations == targets + scores + loss_output + loss_work + loss_saved);
-  // While one of them works nothing waits for the other; running ahead, either may have one tensor more.
-  CHECK(plan.memory[0].in_flight == 0);
-  CHECK(plan.memory[1].in_flight == 0);
-  for (const DeviceMemory& m : plan.memory) CHECK(m.bound == m.fixed() + m.activations + scores);
-  CHECK(plan.memory[1].fixed() == 0);
+  // The scores go one way and their gradient the other.
+  CHECK(plan.memory[0].edges == scores);
+  CHECK(plan.memory[1].edges == scores);
+  CHECK(plan.memory[1].fixed() == scores);
+  for (const DeviceMemory& m : plan.memory) CHECK(m.peak() == m.fixed() + m.activations);
 }
 
 TEST_CASE("recompute keeps the inputs of layers and nothing that they save") {

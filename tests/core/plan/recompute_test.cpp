@@ -94,7 +94,7 @@ Setting tight(std::mt19937& random, const std::vector<One>& layers, const std::s
   if (random() % 2 || policy == "round_robin") s.sets.push_back("schedule.type=gpipe");
   const auto fullest = [&](const char* recompute) {
     const Plan plan = s.with(std::string("train.recompute=") + recompute).plan;
-    return std::max(plan.memory[0].bound, plan.memory[1].bound);
+    return std::max(plan.memory[0].peak(), plan.memory[1].peak());
   };
   const double least = static_cast<double>(fullest("true")), most = static_cast<double>(fullest("false"));
   s.sets.push_back("devices.memory=" + std::to_string(static_cast<int64_t>(least + share * (most - least))));
@@ -182,7 +182,7 @@ TEST_CASE("the reason quotes the peaks of the plan as it is, recomputing include
   const Setting s = tight(random, random_layers(random, 8), "memory_balanced", 0.2);
   const Plan plan = s.with("train.recompute=auto").plan;
   REQUIRE(std::count(plan.recompute.begin(), plan.recompute.end(), true) > 0);
-  const uint64_t fullest = std::max(plan.memory[0].bound, plan.memory[1].bound);
+  const uint64_t fullest = std::max(plan.memory[0].peak(), plan.memory[1].peak());
   char text[32];
   std::snprintf(text, sizeof text, ": at most %.1f KiB of ", static_cast<double>(fullest) / 1024);
   INFO(plan.why);

@@ -102,7 +102,7 @@ TEST_CASE("activations that recomputing frees: which layers, what it costs; the 
   Scene s{model_of(std::vector<One>(6, {1000, 1000000})) + on(2) + training,
           {"placement.policy=contiguous", "train.batch=64", "schedule.micro_batches=4"}};
   const auto peak = [&](const char* recompute) {
-    return s.planned({std::string("train.recompute=") + recompute}).memory[0].bound;
+    return s.planned({std::string("train.recompute=") + recompute}).memory[0].peak();
   };
   REQUIRE(peak("true") < peak("false"));
   s.sets.push_back("devices.memory=" + std::to_string(peak("false") - 1));
