@@ -26,24 +26,18 @@ block* block_of(void* data) { return reinterpret_cast<block*>(static_cast<char*>
 void give_back(void* data) {
   if (!data) return;
   block* b = block_of(data);
-  if (b->origin) host()->charge(host()->self, b->origin, -b->bytes, nullptr);
+  if (b->origin) charge(b->origin, -b->bytes);
   std::free(b);
-}
-
-void charge(std::size_t bytes) {
-  if (!running) return;
-  const sy_rc rc = host()->charge(host()->self, running, static_cast<int64_t>(bytes), refusal);
-  check(rc, std::to_string(bytes) + " more bytes are over the memory budget of the device");
 }
 
 class counting_allocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &give_back, at::kCPU};
-    charge(bytes);
+    if (running) charge(running, static_cast<int64_t>(bytes));
     void* memory = nullptr;
     if (bytes > SIZE_MAX - alignment || posix_memalign(&memory, alignment, bytes + alignment) != 0) {
-      if (running) host()->charge(host()->self, running, -static_cast<int64_t>(bytes), nullptr);
+      if (running) charge(running, -static_cast<int64_t>(bytes));
       throw fault(SY_E_NO_MEMORY, "the system has no " + std::to_string(bytes) + " more bytes");
     }
     auto* b = new (memory) block{running, static_cast<int64_t>(bytes)};
@@ -56,6 +50,12 @@ class counting_allocator final : public c10::Allocator {
 
 }  // namespace
 
+void charge(const sy_origin* origin, int64_t bytes) {
+  const sy_rc rc = host()->charge(host()->self, origin, bytes, bytes > 0 ? refusal : nullptr);
+  if (bytes > 0) check(rc, std::to_string(bytes) + " more bytes are over the memory budget of the device");
+}
+
+const sy_origin* running_origin() { return running; }
 const sy_origin* exchange_origin(const sy_origin* origin) { return std::exchange(running, origin); }
 
 void install_counting_allocator() {

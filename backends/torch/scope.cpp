@@ -82,7 +82,9 @@ call_scope::call_scope(const sy_call& call, bool gradients) {
     fix_process_settings(call.flags);
   }
   state_ = std::make_unique<state>(call, gradients);
-  if (call.device.type == SY_DEVICE_CUDA) state_->on_stream.emplace(stream_of(call));
+  if (call.device.type != SY_DEVICE_CUDA) return;
+  state_->on_stream.emplace(stream_of(call));
+  need_libraries(call.native_stream);
 }
 
 call_scope::~call_scope() = default;

@@ -98,6 +98,11 @@ void read_machine(Reading& reading, Value& machine) {
   reading.config.devices.machine = std::move(choice);
 }
 
+bool is_device_number(const std::string& text) {
+  return !text.empty() && text.size() < 7 && (text == "0" || text[0] != '0') &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
 }  // namespace
 
 bool check_device_name(const std::string& name, const Place& place, const std::string& what, ErrorList& errors) {
@@ -107,15 +112,16 @@ bool check_device_name(const std::string& name, const Place& place, const std::s
   bool type_fits = !type.empty() && std::all_of(type.begin(), type.end(), [](unsigned char c) {
     return std::islower(c) || std::isdigit(c) || c == '_';
   });
-  bool number_fits = !number.empty() && number.size() < 7 && (number == "0" || number[0] != '0') &&
-                     std::all_of(number.begin(), number.end(), [](unsigned char c) { return std::isdigit(c); });
+  std::size_t slash = number.find('/');
+  bool number_fits = is_device_number(number.substr(0, slash)) &&
+                     (slash == std::string::npos || is_device_number(number.substr(slash + 1)));
   if (type_fits && number_fits && type != "gpu") return true;
   std::string hint;
   if (type == "gpu" || type == "cuda" || type == "cpu" || type == "GPU" || type == "CPU" || type == "CUDA")
     hint = std::string("; write \"") + (type == "cpu" || type == "CPU" ? "cpu" : "cuda") + ":" +
            (number_fits ? number : "0") + "\"";
   errors.add(place, what + ": \"" + on_one_line(name) +
-                        "\" is no device; wanted TYPE:NUMBER such as \"cuda:0\" or \"cpu:1\"" + hint);
+                        "\" is no device; wanted TYPE:NUMBER such as \"cuda:0\" or \"cpu:1\", or TYPE:NUMBER/PART" + hint);
   return false;
 }
 

@@ -46,19 +46,17 @@ class OpenBackend {
   sy_backend* backend_ = nullptr;
 };
 
+/// Of "cuda:1", and of a part of it, "cuda:1/0".
 struct DeviceName {
   std::string backend;
   int index = 0;
+  bool operator==(const DeviceName&) const = default;
 };
 
-DeviceName parse_name(const Placed& text) {
-  const auto colon = text.text.find(':');
-  const std::string number = colon == std::string::npos ? "" : text.text.substr(colon + 1);
-  if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(SY_E_CONFIG, text.place,
-                "devices.use: \"" + text.text +
-                    "\" is no device; write a backend and a number, such as \"cpu:0\" or \"cuda:1\"");
-  return {text.text.substr(0, colon), std::stoi(number)};
+/// The configuration saw to it that it is one.
+DeviceName parse_name(const std::string& text) {
+  const auto colon = text.find(':');
+  return {text.substr(0, colon), std::stoi(text.substr(colon + 1))};
 }
 
 /// All GPUs, else one CPU device.
@@ -93,14 +91,17 @@ std::string look_for(const sy_backend_api& api, const DeviceName& name, sy_devic
 uint64_t usable(uint64_t bytes) { return bytes - bytes / 20; }
 
 void set_budget(PlanDevice& device, const DevicesConfig& config, std::size_t index, const sy_device_info* info) {
-  if (const auto limit = config.memory_of(index))
+  if (const auto limit = config.memory_of(index)) {
     device.budget = static_cast<uint64_t>(*limit);
-  else if (info && device.device.type != SY_DEVICE_CPU && info->bytes_free > 0)
-    device.budget = usable(info->bytes_free);
+  } else if (info && device.device.type != SY_DEVICE_CPU && info->bytes_free > 0) {
+    const DeviceName whole = parse_name(device.name);
+    const auto parts = std::ranges::count_if(config.use, [&](const Placed& p) { return parse_name(p.text) == whole; });
+    device.budget = usable(info->bytes_free) / static_cast<uint64_t>(std::max<std::ptrdiff_t>(1, parts));
+  }
 }
 
 PlanDevice resolve_device(const Config& config, Registry& registry, const Placed& text, std::size_t i) {
-  const DeviceName name = parse_name(text);
+  const DeviceName name = parse_name(text.text);
   PlanDevice device;
   device.name = text.text;
   device.backend = registry.find_backend(name.backend);

@@ -39,6 +39,24 @@ inline bool skipped() {
   return true;
 }
 
+/// How many GPUs there are.
+inline int count() {
+  sy_backend* backend = nullptr;
+  const sy_backend_api& api = *plain::registry().find_backend("cuda");
+  call_plugin([&](sy_error** e) { return api.open(host_table(), nullptr, &backend, e); });
+  int n = 0;
+  for (sy_device_info info{sizeof(info)}; api.device(backend, static_cast<uint32_t>(n), &info, nullptr) == SY_OK; ++n)
+    ;
+  api.close(backend);
+  return n;
+}
+
+inline bool fewer_than(int wanted) {
+  if (count() >= wanted) return false;
+  std::printf("[skipped] %d GPUs are needed, %d found\n", wanted, count());
+  return true;
+}
+
 /// The largest difference, as a share of the largest value, or of `scale` where that is larger.
 inline double difference(const std::vector<float>& a, const std::vector<float>& b, double scale = 1e-12) {
   double most = 0;

@@ -104,6 +104,12 @@ TEST_CASE("two runs give the same bits, whatever the schedule") {
   CHECK(train(*gpt_on("\"cuda:0\""), 5) == first);
   CHECK(train(*gpt_on("\"cuda:0\"", {"schedule.type=gpipe"}), 5) == first);
 }
+TEST_CASE("parts of a GPU share its memory") {
+  if (gpu::skipped()) return;
+  const auto budget = [](Pipe& pipe) { return static_cast<double>(pipe.plan().devices[0].budget); };
+  const double whole = budget(*gpt_on("\"cuda:0\"")), part = budget(*gpt_on("\"cuda:0/{0..3}\""));
+  CHECK(part == doctest::Approx(whole / 4).epsilon(0.02));
+}
 TEST_CASE("two pipes share the GPU, step by step") {
   if (gpu::skipped()) return;
   auto a = gpt_on("\"cuda:0\""), b = gpt_on("\"cuda:0\", \"cpu:0\"");

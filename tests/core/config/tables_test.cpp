@@ -88,7 +88,7 @@ TEST_CASE("keys of several types refuse every other one") {
   const Case cases[] = {
       {"model.weights.allow_unused", {"1", "0.5", "[1]", "{ a = 1 }", "2020-01-01"}},
       {"devices.use",
-       {"true", "1", "1.5", "[1]", "[]", "{ a = 1 }", "gpu", "cuda", "[\"auto\"]", "\"cuda:-1\"", "\"cuda:01\""}},
+       {"true", "1", "1.5", "[1]", "[]", "{ a = 1 }", "gpu", "cuda", "[\"auto\"]", "\"cuda:-1\"", "\"cuda:01\"", "\"cuda:0/\"", "\"cuda:0/00\"", "\"cuda:/0\""}},
       {"devices.memory", {"true", "1.5", "[]", "[true]", "{ a = 1 }", "22", "22G", "0", "-1", "0GiB"}},
       {"train.recompute", {"1", "1.5", "[1]", "{ a = 1 }", "\"h.{\""}},
       {"data.validation", {"true", "[0.1]", "{ a = 1 }", "1", "1.0", "-0.1", "nan", "inf", "\"\""}},

@@ -156,3 +156,12 @@ TEST_CASE("predictions are made for shorter sequences, whole or of the last posi
     for (int c = 0; c < 11; ++c) CHECK(last.values<float>()[c] == all.values<float>()[(length - 1) * 11 + c]);
   }
 }
+
+TEST_CASE("parts of a device are devices of their own") {
+  auto pipe = build(std::string(token_layers) + training, {"devices.use=[\"cpu:1/0\", \"cpu:1/1\", \"cpu:0\"]"});
+  auto alone = build(std::string(token_layers) + training, {use(1)}, true);
+  CHECK(pipe->plan().devices[1].name == "cpu:1/1");
+  for (const Edge& e : pipe->plan().edges) CHECK(e.capacity > 0);
+  CHECK(pipe->plan().stages.size() == 3);
+  CHECK(train(*pipe, 2) == train(*alone, 2));
+}
