@@ -3,6 +3,7 @@
 
 #include "api/call.hpp"
 #include "api/handle.hpp"
+#include "measure/measure.hpp"
 #include "plan/choose.hpp"
 #include "train/batch_spec.hpp"
 
@@ -54,14 +55,22 @@ sy_rc sy_plan_trace(sy_plan* plan, char** give_json, sy_error** err) {
   });
 }
 
-sy_rc sy_plan_sweep(sy_runtime* runtime, char** give_text_, char** give_json, char** give_svg, sy_error** err) {
+sy_rc sy_plan_sweep(sy_runtime* runtime, int32_t measure, char** give_text_, char** give_json, char** give_svg,
+                    sy_error** err) {
   return guard(err, [&] {
     const RuntimeState& state = *alive(runtime).state;
     const Config& config = state.configured().config;
     const ModelAndData opened = open_model(config, *state.registry, false);
     const PlanMachine machine = resolve_machine(config, *state.registry);
-    const std::vector<Trial> trials = try_all(config, *state.registry, *opened.model, machine,
-                                              all_choices(config, *state.registry, machine.devices.size()));
+    const std::vector<Combination> all = all_choices(config, *state.registry, machine.devices.size());
+    Model& model = *opened.model;
+    std::vector<Trial> trials = try_all(config, *state.registry, model, machine, all);
+    if (measure && trials.at(0).fits) {
+      const Config best = settled(config, trials[0].what);
+      measure_into_file(config, *state.registry, model, make_plan(best, *state.registry, model),
+                        micro_batch_sizes(config, all));
+      trials = try_all(config, *state.registry, model, machine, all);
+    }
     if (give_text_) give_text(give_text_, trials_text(trials));
     if (give_json) give_text(give_json, trials_json(trials));
     if (give_svg) give_text(give_svg, trials_svg(trials, config.file));

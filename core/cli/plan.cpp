@@ -26,7 +26,7 @@ struct Given {
 
 int sweep(const PlanArguments& arguments, sy_runtime* runtime) {
   Given table, json, svg;
-  call([&](sy_error** err) { return sy_plan_sweep(runtime, &table.text, &json.text, &svg.text, err); });
+  call([&](sy_error** err) { return sy_plan_sweep(runtime, arguments.measure, &table.text, &json.text, &svg.text, err); });
   if (!arguments.svg.empty()) write_file("--svg", arguments.svg, svg.text);
   if (arguments.json == "-") return std::cout << json.text << "\n", done;
   if (!arguments.json.empty()) write_file("--json", arguments.json, json.text);

@@ -32,7 +32,7 @@ constexpr int64_t small_bytes = 4 << 10, least_large_bytes = 1 << 20;
 struct Worker {
   int index = 0;  // in the plan
   std::string key;
-  std::unique_ptr<Device> device;
+  const Device* device = nullptr;
   std::unique_ptr<Model> model;
 };
 
@@ -51,8 +51,9 @@ struct Samples {
 
 class Measurement {
  public:
-  Measurement(const Config& config, Registry& registry, const Model& model, const Plan& plan, MeasuredCosts& costs)
-      : config_(config), registry_(registry), model_(model), plan_(plan), costs_(costs) {
+  Measurement(const Config& config, Registry& registry, const Model& model, const Plan& plan,
+              const std::vector<int64_t>& sizes, MeasuredCosts& costs)
+      : config_(config), registry_(registry), model_(model), plan_(plan), sizes_(sizes), costs_(costs) {
     if (config.precision.tf32) flags_ |= SY_CALL_TF32;
     if (config.train && config.train->deterministic) flags_ |= SY_CALL_DETERMINISTIC;
     options_.gradient_dtype = config.precision.gradients == "bf16" ? dtype::bf16 : dtype::f32;
@@ -60,7 +61,7 @@ class Measurement {
 
   void run() {
     open_workers();
-    time_layers();
+    for (const int64_t rows : sizes_) time_layers(rows);
     time_updates();
     time_links();
   }
@@ -68,7 +69,6 @@ class Measurement {
  private:
   /// All logical CPU devices, since they share a processor; one of each kind of GPU.
   void open_workers() {
-    std::map<const sy_backend_api*, std::shared_ptr<OpenedBackend>> opened;
     std::set<std::string> seen;
     for (std::size_t d = 0; d < plan_.devices.size(); ++d) {
       const PlanDevice& device = plan_.devices[d];
@@ -76,15 +76,23 @@ class Measurement {
         throw Error(SY_E_CONFIG, config_.devices.place,
                     "plan --measure: device " + device.name + " is not here; only devices that are here can be timed");
       if (!seen.insert(device_key(device)).second && device.device.type != SY_DEVICE_CPU) continue;
-      auto& backend = opened[device.backend];
-      if (!backend) backend = std::make_shared<OpenedBackend>(*device.backend);
       Worker w;
       w.index = static_cast<int>(d);
       w.key = device_key(device);
-      w.device = std::make_unique<Device>(device, backend);
-      w.model = Model::create(config_, registry_, model_.batch(), plan_.largest_micro_batch());
+      w.device = &this->device(w.index);
+      w.model = Model::create(config_, registry_, model_.batch(), sizes_.back());
       workers_.push_back(std::move(w));
     }
+  }
+
+  const Device& device(int index) {
+    auto& device = devices_[index];
+    if (device) return *device;
+    const PlanDevice& planned = plan_.devices[static_cast<std::size_t>(index)];
+    auto& backend = backends_[planned.backend];
+    if (!backend) backend = std::make_shared<OpenedBackend>(*planned.backend);
+    device = std::make_unique<Device>(planned, backend);
+    return *device;
   }
 
   /// body(worker) on a thread for each; the first failure is thrown when all have ended.
@@ -107,10 +115,10 @@ class Measurement {
     if (first) std::rethrow_exception(first);
   }
 
-  void time_layers() {
+  void time_layers(int64_t rows) {
     std::map<std::string, int> distinct;  // the first layer of each kind
     for (const Layer& layer : model_.layers())
-      distinct.try_emplace(layer_key(config_, layer, shapes_of(*workers_[0].model)), layer.index);
+      distinct.try_emplace(layer_key(config_, layer, workers_[0].model->shapes(SY_TRAIN, rows)), layer.index);
     for (const auto& [key, index] : distinct) {
       std::map<std::string, Samples> samples;  // by kind of device
       std::mutex mutex;
@@ -118,7 +126,7 @@ class Measurement {
       on_all([&, index = index](Worker& w) {
         const std::vector<MeasuredLayer> all = [&] {
           try {
-            return time_layer(w, index, together);
+            return time_layer(w, index, rows, together);
           } catch (...) {
             together.arrive_and_drop();
             throw;
@@ -131,15 +139,13 @@ class Measurement {
     }
   }
 
-  const Shapes& shapes_of(Model& model) const { return model.shapes(SY_TRAIN, plan_.largest_micro_batch()); }
-
-  std::vector<MeasuredLayer> time_layer(Worker& w, int index, std::barrier<>& together) {
+  std::vector<MeasuredLayer> time_layer(Worker& w, int index, int64_t rows, std::barrier<>& together) {
     const Layer& layer = w.model->layers()[index];
     std::vector<MeasuredLayer> all;
     Stage nowhere;
     in_layer(layer, nowhere, *w.device, -1, [&] {
-      const std::vector<sy_cost> costs = w.model->costs(SY_TRAIN, plan_.largest_micro_batch());
-      LayerBench bench(*w.device, *w.model, layer, shapes_of(*w.model), costs[index], options_, flags_);
+      const std::vector<sy_cost> costs = w.model->costs(SY_TRAIN, rows);
+      LayerBench bench(*w.device, *w.model, layer, w.model->shapes(SY_TRAIN, rows), costs[index], options_, flags_);
       bench.fall_behind(cached_bytes);
       for (int i = 0; i < warm_up; ++i) bench.run();
       together.arrive_and_wait();
@@ -162,15 +168,18 @@ class Measurement {
     for (auto& [device, all] : seconds) costs_.set_update(device, config_.train->optimizer.type, median(all));
   }
 
+  /// Each pair of kinds of devices, in both directions.
   void time_links() {
     std::set<std::string> seen;
-    for (const Worker& from : workers_)
-      for (const Worker& to : workers_)
-        if (&from != &to && seen.insert(from.key + " to " + to.key).second)
-          costs_.set_link(from.key, to.key, time_link(from, to));
+    for (std::size_t from = 0; from < plan_.devices.size(); ++from)
+      for (std::size_t to = 0; to < plan_.devices.size(); ++to) {
+        const std::string a = device_key(plan_.devices[from]), b = device_key(plan_.devices[to]);
+        if (from != to && seen.insert(a + " to " + b).second)
+          costs_.set_link(a, b, time_link(device(static_cast<int>(from)), device(static_cast<int>(to))));
+      }
   }
 
-  MeasuredLink time_link(const Worker& a, const Worker& b) {
+  MeasuredLink time_link(const Device& a, const Device& b) {
     int64_t large = least_large_bytes;
     for (const Edge& e : plan_.edges) large = std::max(large, static_cast<int64_t>(e.bytes));
     const double short_s = hand_over_seconds(a, b, small_bytes), long_s = hand_over_seconds(a, b, large);
@@ -179,15 +188,15 @@ class Measurement {
   }
 
   /// Half of a round trip through two edges, threads woken up included.
-  static double hand_over_seconds(const Worker& a, const Worker& b, int64_t bytes) {
-    EdgeLink there(Edge{}, *a.device, *b.device), back(Edge{}, *b.device, *a.device);
+  static double hand_over_seconds(const Device& a, const Device& b, int64_t bytes) {
+    EdgeLink there(Edge{}, a, b), back(Edge{}, b, a);
     there.open(static_cast<uint64_t>(bytes));
     back.open(static_cast<uint64_t>(bytes));
     std::exception_ptr failed;
     std::thread other([&] {
       try {
-        const Device::Current current(*b.device);
-        Recorder none(*b.device);
+        const Device::Current current(b);
+        Recorder none(b);
         for (int i = 0; i < round_trips; ++i) back.send(there.take(), i, none);
       } catch (const Stopped&) {
       } catch (...) {
@@ -208,17 +217,17 @@ class Measurement {
     return median(std::move(seconds));
   }
 
-  static void time_round_trips(const Worker& a, int64_t bytes, EdgeLink& there, EdgeLink& back,
+  static void time_round_trips(const Device& a, int64_t bytes, EdgeLink& there, EdgeLink& back,
                                std::vector<double>& seconds) {
-    const Device::Current current(*a.device);
-    Recorder none(*a.device);
-    Tensor tensor = a.device->new_tensor({bytes / 4}, dtype::f32);
-    a.device->zero(tensor.view());
+    const Device::Current current(a);
+    Recorder none(a);
+    Tensor tensor = a.new_tensor({bytes / 4}, dtype::f32);
+    a.zero(tensor.view());
     for (int i = 0; i < round_trips; ++i) {
       const auto begin = Clock::now();
       there.send(std::move(tensor), i, none);
       tensor = back.take();
-      a.device->wait();
+      a.wait();
       seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / 2);
     }
   }
@@ -227,17 +236,28 @@ class Measurement {
   Registry& registry_;
   const Model& model_;
   const Plan& plan_;
+  std::vector<int64_t> sizes_;  // ascending
   MeasuredCosts& costs_;
   uint32_t flags_ = 0;
   StorageOptions options_;
+  std::map<const sy_backend_api*, std::shared_ptr<OpenedBackend>> backends_;
+  std::map<int, std::unique_ptr<Device>> devices_;  // by index in the plan
   std::vector<Worker> workers_;
 };
 
 }  // namespace
 
 void measure_costs(const Config& config, Registry& registry, const Model& model, const Plan& plan,
-                   MeasuredCosts& costs) {
-  Measurement(config, registry, model, plan, costs).run();
+                   const std::vector<int64_t>& sizes, MeasuredCosts& costs) {
+  Measurement(config, registry, model, plan, sizes, costs).run();
+}
+
+void measure_into_file(const Config& config, Registry& registry, const Model& model, const Plan& plan,
+                       const std::vector<int64_t>& sizes) {
+  const std::string file = costs_file(config);
+  MeasuredCosts costs = MeasuredCosts::read(file);
+  measure_costs(config, registry, model, plan, sizes, costs);
+  costs.write(file);
 }
 
 }  // namespace switchyard

@@ -1,6 +1,7 @@
 #include "plan/choose.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "plan/layer_list.hpp"
 #include "plan/planner.hpp"
@@ -77,6 +78,8 @@ Trial judged(const Combination& what, const Plan& plan) {
   for (std::size_t d = 0; d < plan.devices.size(); ++d)
     if (!plan.train[d].empty()) trial.idle += plan.prediction.idle[d], ++used;
   trial.idle /= std::max(1, used);
+  trial.measured =
+      std::ranges::all_of(plan.stages, [&](const Stage& s) { return plan.devices[s.device].basis == Basis::measured; });
   add_fullest(plan, trial);
   if (!trial.fits)
     trial.why_not =
@@ -127,6 +130,7 @@ std::string choice_text(const std::vector<Trial>& trials) {
     text += "; next " + combination_text(other->what) + " (+" + percent(other->step_s / trials[0].step_s - 1) + ")";
   const auto misfits = std::count_if(trials.begin(), trials.end(), [](const Trial& t) { return !t.fits; });
   if (misfits > 0) text += "; " + std::to_string(misfits) + " do not fit";
+  if (const std::string mixed = mixed_times_text(trials); !mixed.empty()) text += "; " + mixed;
   return text;
 }
 
@@ -158,6 +162,12 @@ std::vector<Combination> all_choices(const Config& config, Registry& registry, s
   std::vector<std::string> schedule_names = schedules(registry);
   if (config.schedule.type.name == "file") schedule_names.push_back("file");
   return product(policies(config, registry), schedule_names, counts, recompute);
+}
+
+std::vector<int64_t> micro_batch_sizes(const Config& config, const std::vector<Combination>& combinations) {
+  std::set<int64_t> sizes;
+  for (const Combination& c : combinations) sizes.insert(micro_batch_rows(settled(config, c))[0].count);
+  return {sizes.begin(), sizes.end()};
 }
 
 Config settled(const Config& config, const Combination& c) {

@@ -20,6 +20,9 @@ std::vector<Combination> open_choices(const Config& config, Registry& registry, 
 /// device; recompute as configured, all and none.
 std::vector<Combination> all_choices(const Config& config, Registry& registry, std::size_t n_devices);
 
+/// Samples of the largest micro-batch of each combination, ascending.
+std::vector<int64_t> micro_batch_sizes(const Config& config, const std::vector<Combination>& combinations);
+
 /// The configuration with the combination's names and numbers in place of its own.
 Config settled(const Config& config, const Combination& combination);
 /// With what "auto" chose for this plan in place of "auto".
@@ -38,14 +41,16 @@ Plan choose_plan(const Config& config, Registry& registry, Model& model, const P
 /// A table, the best first, with a bar for each time: policy, schedule, micro-batches, recompute, step, idle, fullest
 /// device; then what does not fit, and why.
 std::string trials_text(const std::vector<Trial>& trials);
-/// [{"policy": ..., "schedule": ..., "micro_batches": 4, "recompute": "none", "fits": true, "step_s": ..., "idle": ...,
-/// "device": "cpu:0" (the fullest), "peak": bytes, "budget": bytes, "missing": bytes, "why_not": ...}]; absent where it
-/// does not apply.
+/// [{"policy": ..., "schedule": ..., "micro_batches": 4, "recompute": "none", "fits": true, "step_s": ..., "measured":
+/// false, "idle": ..., "device": "cpu:0" (the fullest), "peak": bytes, "budget": bytes, "missing": bytes, "why_not":
+/// ...}]; absent where it does not apply.
 std::string trials_json(const std::vector<Trial>& trials);
 /// Step time against the fullest device's peak, a dot for each trial that fits, a colour for each schedule, hollow with
 /// recompute; hovering over a dot names it. A self-contained SVG for light and dark.
 std::string trials_svg(const std::vector<Trial>& trials, const std::string& title);
 
+/// Says so where some times are measured and some are not; else "".
+std::string mixed_times_text(const std::vector<Trial>& trials);
 /// "contiguous, gpipe, 8 micro-batches"
 std::string combination_text(const Combination& combination);
 /// "none", "all", "auto", "patterns"

@@ -122,11 +122,12 @@ struct Combination {
 struct Trial {
   Combination what;
   bool fits = false;
-  double step_s = 0;   // 0: it could not be simulated
-  double idle = 0;     // share of the step, mean of the devices with layers
-  int fullest = 0;     // the device with the largest share of its budget, without budgets with the largest peak
-  std::string device;  // its name
-  uint64_t peak = 0;   // bytes on it
+  double step_s = 0;      // 0: it could not be simulated
+  bool measured = false;  // from times that were measured on all of its devices
+  double idle = 0;        // share of the step, mean of the devices with layers
+  int fullest = 0;        // the device with the largest share of its budget, without budgets with the largest peak
+  std::string device;     // its name
+  uint64_t peak = 0;      // bytes on it
   uint64_t budget = no_budget;
   uint64_t missing = 0;  // bytes, where it does not fit
   std::string why_not;   // "" where it fits

@@ -38,6 +38,8 @@ std::string header(const Plan& plan, const Model& model) {
          (plan.policy.empty() ? "" : ", ") + plan.schedule + ", " + micro_batch_text(plan, model) + "\n";
 }
 
+constexpr int most_empty_rows = 2;
+
 std::string device_table(const Plan& plan, const Model& model) {
   const bool masters =
       std::any_of(plan.memory.begin(), plan.memory.end(), [](const DeviceMemory& m) { return m.masters > 0; });
@@ -48,10 +50,12 @@ std::string device_table(const Plan& plan, const Model& model) {
   std::vector<Align> columns(names.size(), Align::right);
   columns[0] = columns[1] = Align::left;
   TextTable table(columns, names);
+  int empty = 0;
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const DeviceMemory& m = plan.memory[d];
     const PlanDevice& device = plan.devices[d];
     std::vector<std::string> row = {device.name, layers_of_device(plan, model, static_cast<int>(d)), bytes(m.weights)};
+    if (row[1].empty() && ++empty > most_empty_rows) continue;
     if (row[1].empty()) row[1] = "-";
     if (masters) row.push_back(bytes(m.masters));
     for (const uint64_t n : {m.gradients, m.states, m.edges, m.activations, m.peak()}) row.push_back(bytes(n));
@@ -59,7 +63,9 @@ std::string device_table(const Plan& plan, const Model& model) {
     row.push_back(d < plan.prediction.idle.size() ? percent(plan.prediction.idle[d]) : "-");
     table.add(row);
   }
-  return table.text();
+  const int left_out = empty - most_empty_rows;
+  if (left_out <= 0) return table.text();
+  return table.text() + std::to_string(left_out) + " more without layers\n";
 }
 
 /// Edges on which something travels.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "plan/choose.hpp"
 #include "plan/layer_list.hpp"
@@ -64,6 +65,20 @@ std::string recompute_text(const RecomputeConfig& r) {
   return "";
 }
 
+std::string mixed_times_text(const std::vector<Trial>& trials) {
+  std::set<int64_t> assumed;  // micro-batch counts
+  bool measured = false;
+  for (const Trial& t : trials) {
+    if (t.step_s <= 0) continue;
+    measured = measured || t.measured;
+    if (!t.measured) assumed.insert(t.what.micro_batches);
+  }
+  if (!measured || assumed.empty()) return "";
+  std::string counts;
+  for (const int64_t n : assumed) counts += (counts.empty() ? "" : ", ") + std::to_string(n);
+  return "times with " + counts + " micro-batches are assumed beside measured ones; --measure times all";
+}
+
 std::string trials_text(const std::vector<Trial>& trials) {
   std::vector<const Trial*> fit;
   for (const Trial& t : trials)
@@ -78,6 +93,7 @@ std::string trials_text(const std::vector<Trial>& trials) {
   for (std::size_t i = 0; i < rows; ++i) add_row(table, *fit[i], slowest > 0 ? slowest : 1);
   std::string text = table.text();
   if (fit.size() > rows) text += std::to_string(fit.size() - rows) + " slower ones are left out\n";
+  if (const std::string mixed = mixed_times_text(trials); !mixed.empty()) text += "warning " + mixed + "\n";
   return text + reasons(trials);
 }
 
@@ -91,6 +107,7 @@ std::string trials_json(const std::vector<Trial>& trials) {
                                   {"fits", t.fits}};
     if (t.step_s > 0) {
       one["step_s"] = t.step_s;
+      one["measured"] = t.measured;
       one["idle"] = t.idle;
       one["device"] = t.device;
       one["peak"] = t.peak;

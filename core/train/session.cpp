@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "data/sample_order.hpp"
-#include "plan/trace.hpp"
 #include "measure/measure.hpp"
+#include "plan/choose.hpp"
+#include "plan/trace.hpp"
 #include "plugin/chosen.hpp"
 #include "schedule/schedule_file.hpp"
 #include "store/checkpoint.hpp"
@@ -123,10 +124,10 @@ std::string Session::plan_trace() { return switchyard::plan_trace(plan(), model(
 void Session::measure() {
   if (built()) throw Error(SY_E_STATE, "the pipe is built already; measure before it is");
   Impl& i = *impl_;
-  const std::string file = costs_file(i.config);
-  MeasuredCosts costs = MeasuredCosts::read(file);
-  measure_costs(i.config, i.registry, *i.model, i.plan, costs);
-  costs.write(file);
+  std::vector<int64_t> sizes = {i.plan.largest_micro_batch()};
+  if (leaves_a_choice(i.config))
+    sizes = micro_batch_sizes(i.config, open_choices(i.config, i.registry, i.plan.devices.size()));
+  measure_into_file(i.config, i.registry, *i.model, i.plan, sizes);
   i.plan = make_plan(i.config, i.registry, *i.model);
 }
 

@@ -44,7 +44,7 @@ void time_layers(const TempFolder& folder, int micro_batches) {
   spec.input_shape = {128}, spec.input_dtype = dtype::i64;
   const auto model = Model::create(config, registry(), spec, micro_batch_rows(config)[0].count);
   MeasuredCosts costs = MeasuredCosts::read(costs_file(config));
-  measure_costs(config, registry(), *model, make_plan(config, registry(), *model), costs);
+  measure_costs(config, registry(), *model, make_plan(config, registry(), *model), {micro_batch_rows(config)[0].count}, costs);
   costs.write(costs_file(config));
 }
 

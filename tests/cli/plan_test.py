@@ -86,6 +86,21 @@ class Plan(ProgramTest):
         self.assertEqual([assumed['basis'], later['basis']], ['assumed', 'measured'])
         self.assertNotEqual(assumed['step_s'], later['step_s'])
 
+    def test_a_sweep_times_every_micro_batch_size_that_it_compares(self):
+        self.succeeds('plan', 'tokens.toml', '--measure')
+        mixed = self.succeeds('plan', 'tokens.toml', '--sweep').out
+        self.assertRegex(mixed, r'warning times with [0-9, ]+ micro-batches are assumed beside measured ones')
+        trials = self.succeeds('plan', 'tokens.toml', '--sweep', '--measure', '--json', '-').json()
+        self.assertTrue(all(t['measured'] for t in trials if 'step_s' in t))
+        self.assertNotIn('assumed', self.succeeds('plan', 'tokens.toml', '--sweep').out)
+
+    def test_auto_times_what_it_may_choose(self):
+        self.write('free.toml', TOKENS.replace('micro_batches = 2', ''))
+        automatic = ['free.toml', '--set', 'placement.policy=auto', '--set', 'schedule.type=auto']
+        self.succeeds('plan', 'free.toml', '--measure')
+        self.assertIn('are assumed beside measured ones', self.succeeds('plan', *automatic).out)
+        self.assertNotIn('are assumed', self.succeeds('plan', *automatic, '--measure').out)
+
     def test_a_described_machine(self):
         there = ['--set', 'devices.machine=h100-sxm', '--set', 'devices.use=auto', '--set', 'placement.policy=memory_balanced']
         plan = self.succeeds('plan', 'tokens.toml', *there, '--json', '-').json()

@@ -212,7 +212,7 @@ class Measured {
     auto model = Model::create(config, registry(), spec, rows);
     if (rows_.insert(rows).second) {
       MeasuredCosts costs = MeasuredCosts::read(costs_file(config));
-      measure_costs(config, registry(), *model, make_plan(config, registry(), *model), costs);
+      measure_costs(config, registry(), *model, make_plan(config, registry(), *model), {rows}, costs);
       costs.write(costs_file(config));
     }
     Plan plan = make_plan(config, registry(), *model);

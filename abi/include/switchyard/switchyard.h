@@ -89,7 +89,7 @@ SY_EXPORT sy_rc sy_config_print(sy_runtime *, char **give_toml, sy_error **err);
 /* SY_E_INFEASIBLE: a budget is exceeded; the text names the layer and what helps.                               [ctl] */
 SY_EXPORT sy_rc sy_plan_make(sy_runtime *, sy_plan **give, sy_error **err);
 SY_EXPORT void sy_plan_free(sy_plan *take); /*                                                                   [ctl] */
-/* Times layers, updates and hand-overs on the plan's devices, adds them to CONFIG.costs.json beside the configuration,
+/* Times layers (with each micro-batch size that "auto" may choose), updates and hand-overs on the plan's devices, adds them to CONFIG.costs.json beside the configuration,
  * and plans anew from them. SY_E_CONFIG: a device is not here; SY_E_STATE: its pipe is built already.           [ctl] */
 SY_EXPORT sy_rc sy_plan_measure(sy_plan *, sy_error **err);
 SY_EXPORT sy_rc sy_plan_text(sy_plan *, char **give_text, sy_error **err); /* for people                         [ctl] */
@@ -99,8 +99,9 @@ SY_EXPORT sy_rc sy_plan_html(sy_plan *, char **give_html, sy_error **err);
 /* Trace events of one pass as the plan expects it, for ui.perfetto.dev.                                         [ctl] */
 SY_EXPORT sy_rc sy_plan_trace(sy_plan *, char **give_json, sy_error **err);
 /* Every policy x schedule x micro-batch count x recompute, planned and simulated, the best first: a table for people, JSON
- * (core/plan/README.md), a picture (SVG). Each may be NULL.                                                     [ctl] */
-SY_EXPORT sy_rc sy_plan_sweep(sy_runtime *, char **give_text, char **give_json, char **give_svg, sy_error **err);
+ * (core/plan/README.md), a picture (SVG). Each may be NULL. measure: first sy_plan_measure's work, for every micro-batch size
+ * that is compared.                                                                                             [ctl] */
+SY_EXPORT sy_rc sy_plan_sweep(sy_runtime *, int32_t measure, char **give_text, char **give_json, char **give_svg, sy_error **err);
 /* What each device does in which order, for schedule.type = "file": core/schedule/README.md                     [ctl] */
 SY_EXPORT sy_rc sy_plan_schedule(sy_plan *, char **give_text, sy_error **err);
 /* Arrays: capacity in, count out. SY_E_RANGE: more than capacity; count is the needed number then. out may be NULL with

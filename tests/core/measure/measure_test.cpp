@@ -11,7 +11,7 @@ TEST_CASE("every layer, the update and the link are timed, and the next plan use
   const Subject s;
   const Plan before = s.plan();
   MeasuredCosts costs;
-  measure_costs(s.config, registry(), *s.model, before, costs);
+  measure_costs(s.config, registry(), *s.model, before, {before.largest_micro_batch()}, costs);
   const std::string device = device_key(before.devices[0]);
   for (const Layer& layer : s.model->layers()) {
     CAPTURE(layer.name);
@@ -34,7 +34,7 @@ TEST_CASE("a split backward is timed in its two parts") {
   REQUIRE(s.model->layers()[0].splits());
   MeasuredCosts costs;
   const Plan plan = s.plan();
-  measure_costs(s.config, registry(), *s.model, plan, costs);
+  measure_costs(s.config, registry(), *s.model, plan, {plan.largest_micro_batch()}, costs);
   CHECK(costs.layer(device_key(plan.devices[0]), s.key(1))->weight > 0);
 }
 
@@ -43,13 +43,13 @@ TEST_CASE("costs that are there already stay; devices that are not here are refu
   const Plan plan = s.plan();
   MeasuredCosts costs;
   costs.set_layer("another", "layer", {1, 2, 3, 4, 5, 6});
-  measure_costs(s.config, registry(), *s.model, plan, costs);
+  measure_costs(s.config, registry(), *s.model, plan, {plan.largest_micro_batch()}, costs);
   CHECK(costs.layer("another", "layer"));
   const Subject there({"devices.use=auto", "devices.machine={ name = \"h200\", devices = 2 }"});
   std::string text;
   try {
     const Plan described = there.plan();
-    measure_costs(there.config, registry(), *there.model, described, costs);
+    measure_costs(there.config, registry(), *there.model, described, {described.largest_micro_batch()}, costs);
   } catch (const Error& e) {
     text = e.what();
   }

@@ -208,3 +208,12 @@ TEST_CASE("the same configuration gives the same plan") {
     CHECK(plan_json(a.plan, *a.model) == plan_json(b.plan, *b.model));
   }
 }
+
+TEST_CASE("of devices without layers the table shows two and counts the others") {
+  const Planned p =
+      make(deep(2) + on(9) + training, {"placement.policy=contiguous", "placement.contiguous.cuts=[\"h.1\"]"});
+  const std::string text = plan_text(p.plan, *p.model);
+  CHECK(contains(text, "cpu:3 "));
+  CHECK_FALSE(contains(text, "cpu:4 "));
+  CHECK(contains(text, "\n5 more without layers\n"));
+}
