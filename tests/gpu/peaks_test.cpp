@@ -1,0 +1,19 @@
+// Peaks of parts of a GPU are within 5 % of their plans, which are made from measured costs.
+#include "../parity/peaks.hpp"
+
+#include "../parity/peak_models.hpp"
+#include "gpu.hpp"
+
+namespace {
+
+void check_peaks(const std::string& model) {
+  if (!gpu::skipped()) parity::Peaks(model, "cuda:0/", {"fp32", "bf16", "fp16"}).check_all();
+}
+
+}  // namespace
+
+TEST_CASE("gpt") { check_peaks(peak_models::gpt); }
+TEST_CASE("tied gpt with rotary positions and dropout") { check_peaks(peak_models::tied); }
+TEST_CASE("split transformer") { check_peaks(peak_models::transformer); }
+TEST_CASE("convolutional") { check_peaks(peak_models::convolutional); }
+TEST_CASE("mlp") { check_peaks(peak_models::mlp); }
