@@ -3,6 +3,7 @@
 
 #include "api/call.hpp"
 #include "api/handle.hpp"
+#include "train/bench.hpp"
 #include "train/compare.hpp"
 #include "train/inspect.hpp"
 
@@ -58,6 +59,24 @@ sy_rc sy_compare(sy_runtime* runtime, int64_t steps, char** give_text_, char** g
     const Comparison comparison = compare(state.configured().config, *state.registry, steps);
     give_text(give_text_, comparison_text(comparison));
     give_text(give_json, comparison_json(comparison));
+  });
+}
+
+sy_rc sy_bench(sy_runtime* runtime, const sy_bench_options* given, char** give_text_, char** give_json,
+               sy_error** err) {
+  return guard(err, [&] {
+    RuntimeState& state = *alive(runtime).state;
+    const sy_bench_options options = read_struct(given, "options");
+    BenchOptions wanted;
+    if (options.steps != 0) wanted.steps = options.steps;
+    wanted.warm_up = options.warm_up;
+    wanted.peak_flops = options.peak_flops;
+    const auto session = Session::open(state.configured().config, *state.registry, Purpose::steps);
+    run_on(*session, [&] {
+      const BenchResult result = bench(*session, wanted);
+      give_text(give_text_, bench_text(result));
+      give_text(give_json, bench_json(result));
+    });
   });
 }
 

@@ -23,6 +23,7 @@ class Grammar {
     add_generate();
     add_plan();
     add_compare();
+    add_bench();
     add_lists();
     program_.require_subcommand(1);
   }
@@ -100,6 +101,16 @@ class Grammar {
         "compare", "some steps on the plan and on one device; a difference: exit 1, naming the first", compare);
     add_subject(*app, a->subject, "a TOML file");
     app->add_option("--steps", a->steps, "how many; 3")->option_text("N");
+    app->add_flag("--json", a->json, "as JSON");
+  }
+
+  void add_bench() {
+    auto [app, a] = command<BenchArguments>(
+        "bench", "steps on random data, without checkpoints: speed, peak bytes and idle share of each device", bench);
+    add_subject(*app, a->subject, "a TOML file");
+    app->add_option("--steps", a->steps, "how many are timed; 10")->option_text("N");
+    app->add_option("--warm-up", a->warm_up, "how many come before; 3")->option_text("N");
+    app->add_option("--peak-flops", a->peak_flops, "per second that one device can do, for the MFU")->option_text("X");
     app->add_flag("--json", a->json, "as JSON");
   }
 

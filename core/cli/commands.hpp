@@ -49,6 +49,14 @@ struct CompareArguments {
 };
 int compare(const CompareArguments& arguments);
 
+struct BenchArguments {
+  Subject subject;
+  std::int64_t steps = 10, warm_up = 3;
+  double peak_flops = 0;
+  bool json = false;
+};
+int bench(const BenchArguments& arguments);
+
 /// Of the commands that take nothing else.
 struct CommonArguments {
   Subject subject;

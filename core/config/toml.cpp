@@ -8,7 +8,7 @@
 namespace switchyard {
 namespace {
 
-constexpr int most_levels = 128;
+constexpr int most_nested = 128;
 constexpr int most_key_parts = 32;
 
 /// Finds keys of absurdly many parts, each of which would be a level of recursion in everything that walks the tree.
@@ -85,7 +85,7 @@ class Converter {
 
   Value value(const toml::node& node, const Place& around, int level) const {
     Place place = place_of(node.source(), around);
-    if (level > most_levels) throw Error(SY_E_CONFIG, place, "nested more than 128 levels deep");
+    if (level > most_nested) throw Error(SY_E_CONFIG, place, "nested more than 128 levels deep");
     Value out = content(node, place, level);
     out.place = place;
     return out;

@@ -252,6 +252,18 @@ SY_EXPORT sy_rc sy_generate(sy_runtime *, const sy_generate_options *options, ch
 /* Some steps on the plan and on one device, compared bit for bit. A difference is no error: {"equal","steps","numbers",
  * "devices","one_device","difference":{...}}.                                                                   [ctl] */
 SY_EXPORT sy_rc sy_compare(sy_runtime *, int64_t steps, char **give_text, char **give_json, sy_error **err);
+typedef struct sy_bench_options {
+  uint32_t size;
+  uint32_t reserved;
+  int64_t steps;     /* timed; 0: 10 */
+  int64_t warm_up;   /* before them */
+  double peak_flops; /* per second that one device can do in the run's type, for the MFU; 0: unknown */
+} sy_bench_options;
+
+/* Steps on random batches, for speed; nothing is kept: {"seconds":[...],"median_s","samples_per_s","tokens_per_s","flops",
+ * "mfu","devices":[{"name","planned","measured","idle"}]}; absent where it does not apply. options: NULL is one with
+ * zeroes.                                                                                                       [ctl] */
+SY_EXPORT sy_rc sy_bench(sy_runtime *, const sy_bench_options *options, char **give_text, char **give_json, sy_error **err);
 /* Every tensor of the runtime's configuration or run, or (path not NULL) of a safetensors file, a configuration or a run:
  * {"tensors":[{"name","shape","dtype","kind","trainable","device","alias_of","sha256"}],"devices","parameters",...}. [ctl] */
 SY_EXPORT sy_rc sy_inspect(sy_runtime *, const char *path, char **give_text, char **give_json, sy_error **err);
