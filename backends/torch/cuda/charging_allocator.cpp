@@ -8,7 +8,9 @@
 
 struct cublasContext;
 namespace at::cuda {
-cublasContext* getCurrentCUDABlasHandle();  // its own header asks for those of every CUDA library
+// Their own header asks for those of every CUDA library.
+cublasContext* getCurrentCUDABlasHandle();
+void* getCUDABlasLtWorkspace();
 }
 
 namespace sy {
@@ -144,7 +146,10 @@ void charge_blocks(const Charging& given) {
   caching::allocator.store(allocator);
 }
 
-void open_libraries() { at::cuda::getCurrentCUDABlasHandle(); }
+void open_libraries() {
+  at::cuda::getCurrentCUDABlasHandle();
+  at::cuda::getCUDABlasLtWorkspace();
+}
 
 }  // namespace
 }  // namespace sy
