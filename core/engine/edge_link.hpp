@@ -43,8 +43,8 @@ class EdgeLink {
   Tensor take();
 
   void close();
-  /// Drops what was under way; room() is 0 afterwards if there was no memory for new buffers. Nobody may be waiting, and
-  /// the devices are done. [ctl]
+  /// Drops what was under way; room() is 0 afterwards if there was no memory for new buffers. Nobody may be waiting,
+  /// and the devices are done. [ctl]
   void reset();
 
  private:

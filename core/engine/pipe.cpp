@@ -81,6 +81,7 @@ void Pipe::Impl::open_devices(const Config& config) {
     if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend);
     devices.push_back(std::make_unique<Device>(d, backend));
     recorders.push_back(std::make_unique<Recorder>(*devices.back()));
+    if (devices.back()->is_asynchronous() && !asynchronous) asynchronous = backend;
   }
 }
 

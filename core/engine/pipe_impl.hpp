@@ -9,6 +9,7 @@
 
 #include "engine/crew.hpp"
 #include "engine/failure.hpp"
+#include "engine/pinned_copy.hpp"
 #include "engine/pipe.hpp"
 #include "engine/recorder.hpp"
 #include "engine/stage.hpp"
@@ -32,6 +33,7 @@ struct Pipe::Impl {
   ChosenSchedule forward_schedule;
   LossScale loss_scale;
   std::vector<std::unique_ptr<Device>> devices;
+  std::shared_ptr<OpenedBackend> asynchronous;  // of the first device that is; NULL: none is
   std::vector<Stored> stored;
   std::vector<std::unique_ptr<DeviceStorage>> storage;
   std::vector<std::unique_ptr<EdgeLink>> links;      // one for each edge
@@ -44,6 +46,7 @@ struct Pipe::Impl {
   int64_t applied = 0;
   uint32_t param_version = 1;
   sy_opt_control control{};
+  PinnedCopy pinned_inputs, pinned_targets;  // of the batch, where a device is asynchronous
   std::optional<Recorder::Clock::time_point> recording_since;
   std::vector<RecordedPass> recorded;
   std::optional<Error> poisoned;                                     // why no further step is possible

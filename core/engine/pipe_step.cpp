@@ -141,6 +141,12 @@ Pipe::Impl::Context Pipe::Impl::context_for(uint32_t kind, const HostTensor& inp
   c.batch_rows = inputs.rows();
   c.inputs = &inputs;
   c.targets = targets;
+  // The last call's copies are done: it waited for the norm, or for everything.
+  const auto bytes = [this](PinnedCopy& pinned, const HostTensor& from) {
+    return asynchronous ? pinned.take(from.bytes(), asynchronous) : from.bytes().data();
+  };
+  c.input_bytes = bytes(pinned_inputs, inputs);
+  if (targets) c.target_bytes = bytes(pinned_targets, *targets);
   return made;
 }
 

@@ -168,7 +168,7 @@ Tensor StageRunner::batch_tensor(const StepContext& context, const MicroBatchInp
   const HostTensor& from = targets ? *context.targets : *context.inputs;
   Shape shape = from.shape();
   shape[0] = input.rows.count;
-  char* first = reinterpret_cast<char*>(const_cast<std::byte*>(from.bytes().data())) +
+  char* first = reinterpret_cast<char*>(const_cast<std::byte*>(targets ? context.target_bytes : context.input_bytes)) +
                 static_cast<std::size_t>(input.rows.first) * from.row_bytes();
   const OwnedView rows(first, {SY_DEVICE_CPU, 0}, from.dtype(), shape);
   Tensor here = device_.copy(rows.get());

@@ -60,7 +60,9 @@ struct StepContext {
   int64_t batch_rows = 0;
   double loss_weight = 0;
   const HostTensor* inputs = nullptr;
-  const HostTensor* targets = nullptr;                    // NULL in FORWARD
+  const HostTensor* targets = nullptr;     // NULL in FORWARD
+  const std::byte* input_bytes = nullptr;  // of the inputs, or of a copy that devices read better
+  const std::byte* target_bytes = nullptr;
   std::shared_ptr<Loan> loan = std::make_shared<Loan>();  // of both
   std::vector<MicroBatchInput> micro_batches;
   const std::atomic<bool>* stop = nullptr;  // somebody failed: stop at the next layer
