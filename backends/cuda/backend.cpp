@@ -8,7 +8,7 @@
 using namespace sy;
 using namespace sy::cuda;
 
-sy_backend::sy_backend() {
+sy_backend::sy_backend(PeerToPeer p2p) : p2p_(p2p) {
   const cudaError_t code = cudaGetDeviceCount(&devices_);
   if (code == cudaSuccess && devices_ > 0) return;
   cudaGetLastError();
@@ -97,8 +97,13 @@ sy_backend::Way sy_backend::way(int from, int to) {
 }
 
 sy_backend::Way sy_backend::look_into(int from, int to) {
+  if (p2p_ == PeerToPeer::off) return Way::through_host;
   const std::string wrong = peer_copies_fail(from, pool_locked(from), to, pool_locked(to));
   if (wrong.empty()) return Way::direct;
+  if (p2p_ == PeerToPeer::force)
+    throw fault(SY_E_UNAVAILABLE, "devices.p2p = \"force\", but copies from cuda:" + std::to_string(from) +
+                                      " to cuda:" + std::to_string(to) + " do not work: " + wrong +
+                                      "; \"auto\" sends them through host memory");
   const std::string text = "copies from cuda:" + std::to_string(from) + " to cuda:" + std::to_string(to) +
                            " go through host memory, and are slow: " + wrong;
   host()->log(host()->self, nullptr, 3, "cuda", text.c_str());

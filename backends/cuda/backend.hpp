@@ -33,8 +33,9 @@ struct sy_graph {
 /// Every function: [any]. Nothing of a device is touched before it is named.
 struct sy_backend {
  public:
+  enum class PeerToPeer { automatic, off, force };
   /// Throws sy::fault(SY_E_UNAVAILABLE): no driver, or no device is visible.
-  sy_backend();
+  explicit sy_backend(PeerToPeer p2p);
   ~sy_backend();
   sy_backend(const sy_backend&) = delete;
   sy_backend& operator=(const sy_backend&) = delete;
@@ -49,7 +50,7 @@ struct sy_backend {
   void* allocate_host(uint64_t bytes);
 
   /// How copies from one device to another go. Looked into once for each ordered pair, at its first copy: a random
-  /// pattern is sent there and compared. Waits then.
+  /// pattern is sent there and compared. Waits then. Throws SY_E_UNAVAILABLE where what is wished for does not work.
   enum class Way { direct, through_host };
   Way way(int from, int to);
 
@@ -58,6 +59,7 @@ struct sy_backend {
   cudaMemPool_t pool_locked(int device);
   Way look_into(int from, int to);
 
+  PeerToPeer p2p_;
   int devices_ = 0;
   std::mutex mutex_;
   std::map<int, cudaMemPool_t> pools_;

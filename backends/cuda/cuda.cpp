@@ -24,8 +24,19 @@ sy_stream stream_or_default(const sy_stream* stream, int device) {
 
 // ---- devices ---------------------------------------------------------------------------------------------
 
-sy_rc open(const sy_host*, const sy_config*, sy_backend** give, sy_error** err) {
-  return guard(err, [&] { *give = new sy_backend; });
+constexpr const char* p2p_words[] = {"auto", "off", "force", nullptr};
+constexpr sy_option p2p_option = str_option("p2p", "\"auto\"", p2p_words, "copies from GPU to GPU without the host");
+constexpr const sy_option* options[] = {&p2p_option};
+
+sy_backend::PeerToPeer p2p_of(const sy_config* config) {
+  if (!config) return sy_backend::PeerToPeer::automatic;
+  const std::string word = sy::config(config).str("p2p");
+  if (word == "off") return sy_backend::PeerToPeer::off;
+  return word == "force" ? sy_backend::PeerToPeer::force : sy_backend::PeerToPeer::automatic;
+}
+
+sy_rc open(const sy_host*, const sy_config* config, sy_backend** give, sy_error** err) {
+  return guard(err, [&] { *give = new sy_backend(p2p_of(config)); });
 }
 void close(sy_backend* take) { delete take; }
 
@@ -213,6 +224,7 @@ constexpr sy_backend_api table = [] {
   t.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_CAPTURE;
   t.id = "cuda";
   t.help = "NVIDIA GPUs";
+  t.options = options, t.n_options = 1;
   t.device_type = SY_DEVICE_CUDA;
   t.open = open, t.close = close, t.device = device, t.enter = enter, t.leave = leave;
   t.alloc = alloc, t.free = free, t.host_alloc = host_alloc, t.host_free = host_free;

@@ -12,11 +12,14 @@
 
 namespace switchyard {
 
-OpenedBackend::OpenedBackend(const sy_backend_api& api) : api_(api) {
+OpenedBackend::OpenedBackend(const sy_backend_api& api, const std::string& p2p) : api_(api) {
+  Value options;
+  if (std::ranges::any_of(options_of(api), [](const OptionSpec& o) { return o.key == "p2p"; }))
+    options.table().push_back({"p2p", {}, Value(p2p)});
   ErrorList errors;
-  const sy_config none = check_plugin_options(api, Value(), errors, "");
+  const sy_config checked = check_plugin_options(api, options, errors, "");
   errors.raise();
-  call_plugin([&](sy_error** e) { return api.open(host_table(), &none, &backend_, e); });
+  call_plugin([&](sy_error** e) { return api.open(host_table(), &checked, &backend_, e); });
 }
 
 OpenedBackend::~OpenedBackend() {

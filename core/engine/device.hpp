@@ -16,7 +16,8 @@ namespace switchyard {
 /// An opened backend; shared by the devices of a pipe and by every tensor that lies in its memory.
 class OpenedBackend {
  public:
-  explicit OpenedBackend(const sy_backend_api& api);
+  /// `p2p` is devices.p2p, for backends that have such an option.
+  explicit OpenedBackend(const sy_backend_api& api, const std::string& p2p = "auto");
   ~OpenedBackend();
   OpenedBackend(const OpenedBackend&) = delete;
   OpenedBackend& operator=(const OpenedBackend&) = delete;

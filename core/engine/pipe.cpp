@@ -78,7 +78,7 @@ void Pipe::Impl::open_devices(const Config& config) {
   for (const PlanDevice& d : plan.devices) {
     if (!d.backend) throw not_here(config, d);
     auto& backend = opened[d.backend];
-    if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend);
+    if (!backend) backend = std::make_shared<OpenedBackend>(*d.backend, config.devices.p2p);
     devices.push_back(std::make_unique<Device>(d, backend));
     recorders.push_back(std::make_unique<Recorder>(*devices.back()));
     if (devices.back()->is_asynchronous() && !asynchronous) asynchronous = backend;

@@ -90,7 +90,7 @@ class Measurement {
     if (device) return *device;
     const PlanDevice& planned = plan_.devices[static_cast<std::size_t>(index)];
     auto& backend = backends_[planned.backend];
-    if (!backend) backend = std::make_shared<OpenedBackend>(*planned.backend);
+    if (!backend) backend = std::make_shared<OpenedBackend>(*planned.backend, config_.devices.p2p);
     device = std::make_unique<Device>(planned, backend);
     return *device;
   }

@@ -110,6 +110,14 @@ TEST_CASE("parts of a GPU share its memory") {
   const double whole = budget(*gpt_on("\"cuda:0\"")), part = budget(*gpt_on("\"cuda:0/{0..3}\""));
   CHECK(part == doctest::Approx(whole / 4).epsilon(0.02));
 }
+TEST_CASE("devices.p2p: through the host or not, the bits are the same, and the backend reads the word") {
+  if (gpu::skipped()) return;
+  const Trace direct = train(*gpt_on("\"cuda:0/0\", \"cuda:0/1\"", {"devices.p2p=force"}), 3);
+  CHECK(train(*gpt_on("\"cuda:0/0\", \"cuda:0/1\"", {"devices.p2p=off"}), 3) == direct);
+  if (gpu::fewer_than(2)) return;
+  for (const char* p2p : {"off", "auto"})
+    CHECK(train(*gpt_on("\"cuda:0\", \"cuda:1\"", {std::string("devices.p2p=") + p2p}), 3) == direct);
+}
 TEST_CASE("two pipes share the GPU, step by step") {
   if (gpu::skipped()) return;
   auto a = gpt_on("\"cuda:0\""), b = gpt_on("\"cuda:0\", \"cpu:0\"");

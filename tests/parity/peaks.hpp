@@ -34,12 +34,16 @@ struct PeakCase {
 /// One model under many plans.
 class Peaks {
  public:
+  static constexpr double close = 0.05;
+
   /// Devices are called `device` with a number behind it: "cpu:", "cuda:0/". Plans in the precisions of `timed` are
   /// made as after plan --measure: there only the device at hand knows what its operators take beside their tensors.
-  Peaks(const std::string& model, const std::string& device, std::set<std::string> timed)
+  /// `below`: how far a measured peak may lie below its plan.
+  Peaks(const std::string& model, const std::string& device, std::set<std::string> timed, double below = close)
       : text_(model + "[train]\nbatch = 32\noptimizer = { type = \"adamw\", lr = 1e-3 }\n"),
         device_(device),
-        timed_(std::move(timed)) {}
+        timed_(std::move(timed)),
+        below_(below) {}
 
   void check_all() {
     for (const char* precision : {"fp32", "bf16", "fp16"})
@@ -56,8 +60,6 @@ class Peaks {
   }
 
  private:
-  static constexpr double close = 0.05;
-
   void check(const PeakCase& c) {
     auto pipe =
         build({"devices.use=[\"" + device_ + "{0.." + std::to_string(c.devices - 1) + "}\"]", "devices.threads=1",
@@ -69,7 +71,7 @@ class Peaks {
       const auto measured = static_cast<double>(peak.measured), planned = static_cast<double>(peak.planned);
       CAPTURE(c.text());
       CAPTURE(peak.device);
-      CHECK(measured >= (1 - close) * planned);
+      CHECK(measured >= (1 - below_) * planned);
       CHECK(measured <= (1 + close) * planned);
       ++devices_;
       worst_ = std::max(worst_, std::abs(measured / planned - 1));
@@ -93,6 +95,7 @@ class Peaks {
 
   std::string text_, device_;
   std::set<std::string> timed_;
+  double below_;
   switchyard::test::TempFolder folder_;
   std::set<std::pair<std::string, int64_t>> timings_;  // done: precision, samples of a micro-batch
   int devices_ = 0;
