@@ -21,7 +21,9 @@ fs::path own_folder() {
     Dl_info info;
     fs::path file;
     if (dladdr(reinterpret_cast<const void*>(&search_folders), &info) && info.dli_fname) file = info.dli_fname;
-    if (!file.is_absolute()) file = fs::read_symlink("/proc/self/exe", failed);  // part of the program itself
+    // A library that was opened by a relative path is called by that path; else it is part of the program itself.
+    const bool opened = file.has_parent_path() && fs::exists(file, failed);
+    if (!file.is_absolute() && !opened) file = fs::read_symlink("/proc/self/exe", failed);
     file = fs::canonical(file, failed);
     return failed ? fs::path() : file.parent_path();
   }();
