@@ -29,6 +29,10 @@ const char* sy_error_note(const sy_error* error, const char* key) {
   return found;
 }
 
+const char* sy_error_note_key(const sy_error* error, uint32_t index) {
+  return error && index < error->error.notes().size() ? error->error.notes()[index].first.c_str() : nullptr;
+}
+
 void sy_error_free(sy_error* take) { delete take; }
 
 const char* sy_code_name(sy_rc code) { return code_name(code); }

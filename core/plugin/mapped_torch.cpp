@@ -4,6 +4,9 @@
 #include <link.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <regex>
 
 namespace switchyard {
 namespace {
@@ -15,11 +18,23 @@ int add_if_torch(dl_phdr_info* info, std::size_t, void* paths) {
   return 0;
 }
 
-/// aoti_torch_abi_version() of a mapped library: major, minor and patch are its three highest bytes.
+/// "1.13" of "libtorch_cpu.so.1.13", as distributions name it; else what version.py of the Python package around says.
+std::string version_in(const std::string& path) {
+  static const std::regex in_name(R"(.*libtorch_cpu\.so\.(\d+\.\d+).*)"), in_file(R"(__version__ = '(\d+\.\d+).*)");
+  std::smatch found;
+  if (std::regex_match(path, found, in_name)) return found[1];
+  std::ifstream file(std::filesystem::path(path).parent_path() / "../version.py");
+  for (std::string line; std::getline(file, line);)
+    if (std::regex_match(line, found, in_file)) return found[1];
+  return "";
+}
+
+/// aoti_torch_abi_version() of a mapped library: major, minor and patch are its three highest bytes. Older ones have no such
+/// function: what their files say, or "".
 std::string version_of(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) return "";
-  std::string version;
+  std::string version = version_in(path);
   if (void* symbol = dlsym(handle, "aoti_torch_abi_version")) {
     const std::uint64_t packed = reinterpret_cast<std::uint64_t (*)()>(symbol)();
     version = std::to_string(packed >> 56) + "." + std::to_string((packed >> 48) & 0xff);

@@ -1,17 +1,15 @@
 """A layer plugin built with the installed headers alone."""
-import ctypes
+import array
 import os
 import random
 import sys
 
-from example import BUILD, Example, Installed, losses_of, main, path_of
+from example import BUILD, SOURCE, Example, Installed, losses_of, main, path_of
 
-# The example in Python has the structs of switchyard.h; it opens the library that was built.
 os.environ["SWITCHYARD_LIBRARY"] = os.path.join(BUILD, "core", "libswitchyard.so.1")
-sys.path.insert(0, os.path.dirname(path_of("call_from_python")))
-from sentence import CPU, Device, DType, INT, RuntimeOptions, StepResult, View, call, sy
+sys.path.insert(0, os.path.join(SOURCE, "abi", "python"))
+from switchyard import Runtime
 
-FLOAT = 2
 SAMPLES, WIDTH = 30, 4
 TABLE = "data.table=" + path_of("model_parallel_mlp", "fruit.csv")
 
@@ -59,75 +57,23 @@ class CustomLayer(Example):
         self.plan(self.config, TABLE, "precision.type=bf16", "precision.keep_fp32=scale")
 
     def test_its_backward_is_the_derivative_of_its_forward(self):
-        pipe = Pipe(self.config, [TABLE, "train.optimizer.lr=0.0", "train.clip_norm=0.0"])
-        self.addCleanup(pipe.close)
-        pipe.step()
+        rng = random.Random(1)
+        numbers = memoryview(array.array("f", (rng.gauss(0, 1) for _ in range(SAMPLES * WIDTH)))).cast("B")
+        batch = numbers.cast("f", [SAMPLES, WIDTH]), array.array("q", (rng.randrange(3) for _ in range(SAMPLES)))
+        runtime = Runtime(self.config, [TABLE, "train.optimizer.lr=0.0", "train.clip_norm=0.0"])
+        pipe = runtime.plan().build()
+        pipe.step(*batch)
         for name in "scale.gain", "layer1.bias":  # the second one through the gradient of our input
-            gradient, h = pipe.gradient(name), 1e-2
+            gradient, values, h = pipe.gradient(name).tolist(), pipe.read(name).tolist(), 1e-2
             for i in range(4):
-                values = pipe.read(name)
                 sides = []
                 for side in (h, -h):
-                    moved = list(values)
+                    moved = array.array("f", values)
                     moved[i] += side
                     pipe.write(name, moved)
-                    sides.append(pipe.loss())
-                pipe.write(name, values)
+                    sides.append(pipe.evaluate(*batch).loss)
+                pipe.write(name, array.array("f", values))
                 self.assertAlmostEqual(gradient[i], (sides[0] - sides[1]) / (2 * h), delta=1e-4)
-
-
-class Pipe:
-    """A pipe over the built library, with one batch of its own."""
-
-    def __init__(self, config, sets):
-        self.runtime, self.plan, self.pipe = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        texts = (ctypes.c_char_p * len(sets))(*(s.encode() for s in sets))
-        options = RuntimeOptions(ctypes.sizeof(RuntimeOptions), len(sets), config.encode(), sets=texts)
-        call("sy_runtime_open", ctypes.byref(options), ctypes.byref(self.runtime))
-        call("sy_plan_make", self.runtime, ctypes.byref(self.plan))
-        call("sy_pipe_build", self.plan, ctypes.byref(self.pipe))
-        rng = random.Random(1)
-        self.numbers = (ctypes.c_float * (SAMPLES * WIDTH))(*(rng.gauss(0, 1) for _ in range(SAMPLES * WIDTH)))
-        self.classes = (ctypes.c_int64 * SAMPLES)(*(rng.randrange(3) for _ in range(SAMPLES)))
-
-    def run(self, name):
-        shape, strides, one = (ctypes.c_int64 * 2)(SAMPLES, WIDTH), (ctypes.c_int64 * 2)(WIDTH, 1), (ctypes.c_int64 * 1)(1)
-        host = Device(CPU, 0)
-        inputs = View(ctypes.cast(self.numbers, ctypes.c_void_p), host, 2, DType(FLOAT, 32, 1), shape, strides, 0)
-        targets = View(ctypes.cast(self.classes, ctypes.c_void_p), host, 1, DType(INT, 64, 1), shape, one, 0)
-        result = StepResult(ctypes.sizeof(StepResult))
-        call(name, self.pipe, ctypes.byref(inputs), ctypes.byref(targets), ctypes.byref(result))
-        return result.loss
-
-    def step(self):
-        return self.run("sy_pipe_step")
-
-    def loss(self):
-        return self.run("sy_pipe_evaluate")
-
-    def find(self, name):
-        index = ctypes.c_uint32()
-        call("sy_pipe_find", self.pipe, name.encode(), ctypes.byref(index))
-        return index
-
-    def read(self, name):
-        values = (ctypes.c_float * 32)()
-        call("sy_pipe_read", self.pipe, self.find(name), values, ctypes.c_uint64(ctypes.sizeof(values)))
-        return list(values)
-
-    def write(self, name, numbers):
-        values = (ctypes.c_float * 32)(*numbers)
-        call("sy_pipe_write", self.pipe, self.find(name), values, ctypes.c_uint64(ctypes.sizeof(values)))
-
-    def gradient(self, name):
-        values = (ctypes.c_float * 32)()
-        call("sy_pipe_read_gradient", self.pipe, self.find(name), values, ctypes.c_uint64(32))
-        return list(values)
-
-    def close(self):
-        sy.sy_pipe_close(self.pipe)
-        sy.sy_plan_free(self.plan)
-        sy.sy_runtime_close(self.runtime)
 
 
 main()

@@ -72,7 +72,7 @@ class Installed:
                                 PKG_CONFIG_SYSROOT_DIR=self.folder,
                                 LD_LIBRARY_PATH=f"{library}:{library}/switchyard")
         self.example = os.path.join(self.folder, "work", example)
-        made_here = shutil.ignore_patterns("*.so", "rings", "build")
+        made_here = shutil.ignore_patterns("*.so", "build")
         shutil.copytree(os.path.dirname(path_of(example)), self.example, ignore=made_here)
 
     def run(self, *command):

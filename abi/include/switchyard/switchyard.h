@@ -42,6 +42,8 @@ SY_EXPORT const char *sy_error_text(const sy_error *);
 /* A fact: "layer", "stage", "device", "micro_batch", "plugin", ...; "phase" is "running" once weights are placed. NULL:
  * no such fact. lend: as long as the error lives.                                                              [any] */
 SY_EXPORT const char *sy_error_note(const sy_error *, const char *key);
+/* The keys of its facts by number; NULL ends the list. lend: as long as the error lives.                        [any] */
+SY_EXPORT const char *sy_error_note_key(const sy_error *, uint32_t index);
 SY_EXPORT void sy_error_free(sy_error *take); /*                                                                 [any] */
 SY_EXPORT const char *sy_code_name(sy_rc);    /* "SY_E_CONFIG"; NULL: no such code; lend: for ever               [any] */
 SY_EXPORT void sy_free(char *take);           /* text that a function gave                                       [any] */

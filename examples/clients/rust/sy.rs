@@ -122,8 +122,7 @@ sized!(GenerateOptions {
 });
 
 /// sy_pipe_step and sy_pipe_evaluate.
-pub type Feed =
-    unsafe extern "C" fn(*mut Pipe, *const View, *const View, *mut StepResult, *mut *mut Error) -> i32;
+pub type Feed = unsafe extern "C" fn(*mut Pipe, *const View, *const View, *mut StepResult, *mut *mut Error) -> i32;
 
 #[link(name = "switchyard")]
 extern "C" {

@@ -125,6 +125,9 @@ static void exceptions(void) {
     CHECK(sy_error_note(err, "layer") && strcmp(sy_error_note(err, "layer"), "f") == 0);
     CHECK(sy_error_note(err, "phase") && strcmp(sy_error_note(err, "phase"), "running") == 0);
     CHECK(sy_error_note(err, "nothing") == NULL);
+    uint32_t keys = 0;
+    for (const char* key = NULL; (key = sy_error_note_key(err, keys)); ++keys) CHECK(sy_error_note(err, key) != NULL);
+    CHECK(keys >= 2 && sy_error_note_key(err, keys) == NULL && sy_error_note_key(NULL, 0) == NULL);
     sy_error_free(err);
     sy_pipe_close(pipe);
     sy_runtime_close(runtime);
