@@ -16,6 +16,7 @@
 
 from ._library import version
 from .errors import Code, Error
+from .log import Level, log_to
 from .pipe import Kind, Parameter, Pipe
 from .results import Generated, Peak, Report, StepResult
 from .runtime import Plan, Runtime
@@ -26,6 +27,7 @@ __all__ = [
     "Error",
     "Generated",
     "Kind",
+    "Level",
     "Parameter",
     "Peak",
     "Pipe",
@@ -36,5 +38,6 @@ __all__ = [
     "SupportsDLPack",
     "Tensor",
     "TensorLike",
+    "log_to",
     "version",
 ]

@@ -184,7 +184,7 @@ OnPlan = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p)
 OnReport = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.POINTER(Report))
 OnEvent = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
 OnText = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_char_p)
-LogSink = c.CFUNCTYPE(None, c.c_void_p, c.c_int32, c.c_char_p, c.c_char_p)
+LogSink: Any = c.CFUNCTYPE(None, c.c_void_p, c.c_int32, c.c_char_p, c.c_char_p)
 
 
 class TrainOptions(Sized):

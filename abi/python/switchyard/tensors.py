@@ -26,11 +26,11 @@ class SupportsDLPack(Protocol):
         """A DLPack capsule."""
 
 
-TensorLike = Union[SupportsDLPack, "array.array[Any]", memoryview, bytearray]
+TensorLike = Union[SupportsDLPack, "array.array[Any]", memoryview, bytearray, bytes]
 
 _NAMES = {INT: "int", UINT: "uint", FLOAT: "float", BFLOAT: "bfloat"}
 # Of the elements of a memoryview.
-_FORMATS = {**dict.fromkeys("bhilqn", INT), **dict.fromkeys("BHILQNc", UINT), **dict.fromkeys("efd", FLOAT), "?": BOOL}
+_FORMATS = {**dict.fromkeys("bhilqn", INT), **dict.fromkeys("BHILQN", UINT), **dict.fromkeys("efd", FLOAT), "?": BOOL}
 
 
 def dtype_name(dtype: DType) -> str:
@@ -83,6 +83,35 @@ _is_dying = _python("PyCapsule_IsValid", c.c_int, c.c_void_p, c.c_char_p)
 _dying_pointer = _python("PyCapsule_GetPointer", c.c_void_p, c.c_void_p, c.c_char_p)
 
 
+class _Buffer(c.Structure):
+    """``Py_buffer``"""
+
+    buf: int | None
+    itemsize: int
+    ndim: int
+    format: bytes | None
+    shape: Any
+    strides: Any
+    _fields_ = [
+        ("buf", c.c_void_p),
+        ("obj", c.c_void_p),
+        ("len", c.c_ssize_t),
+        ("itemsize", c.c_ssize_t),
+        ("readonly", c.c_int),
+        ("ndim", c.c_int),
+        ("format", c.c_char_p),
+        ("shape", c.POINTER(c.c_ssize_t)),
+        ("strides", c.POINTER(c.c_ssize_t)),
+        ("suboffsets", c.POINTER(c.c_ssize_t)),
+        ("internal", c.c_void_p),
+    ]
+
+
+_STRIDED_WITH_FORMAT = 0x1C  # PyBUF_RECORDS_RO
+_get_buffer = _python("PyObject_GetBuffer", c.c_int, c.py_object, c.POINTER(_Buffer), c.c_int)
+_release_buffer = _python("PyBuffer_Release", None, c.POINTER(_Buffer))
+
+
 def _capsule_of(value: SupportsDLPack) -> Any:
     exporter: Any = value.__dlpack__
     try:
@@ -106,43 +135,64 @@ def _view(address: int, dtype: DType, shape: tuple[int, ...]) -> View:
     return View(address, Device(CPU, 0), len(shape), dtype, sizes, strides, 0)
 
 
-def _view_of_buffer(value: Any) -> tuple[View, Any]:
-    memory = memoryview(value)
-    if memory.format not in _FORMATS or not memory.c_contiguous:
-        raise TypeError(f"a buffer of format {memory.format!r}, or one with gaps, is no tensor: use numpy or torch")
-    kind = c.c_char * memory.nbytes
-    flat = memory.cast("B")
-    held = kind.from_buffer_copy(flat) if memory.readonly else kind.from_buffer(flat)
-    dtype = DType(_FORMATS[memory.format], 8 * memory.itemsize, 1)
-    return _view(c.addressof(held), dtype, memory.shape or ()), held
+@contextlib.contextmanager
+def _lend_buffer(value: Any) -> Iterator[View]:
+    """A view of an object with Python's buffer protocol, such as ``array.array``, or an array that may not be written."""
+    buffer = _Buffer()
+    try:
+        _get_buffer(value, c.byref(buffer), _STRIDED_WITH_FORMAT)
+    except TypeError:
+        raise TypeError(f"{type(value).__name__} is no tensor: give an array of numpy or torch") from None
+    try:
+        kind, size = (buffer.format or b"B").decode().lstrip("@="), buffer.itemsize
+        strides = [buffer.strides[i] for i in range(buffer.ndim)]
+        if kind not in _FORMATS or any(step % size for step in strides):
+            raise TypeError(f"elements of format {kind!r} are no numbers of a tensor")
+        view = _view(buffer.buf or 0, DType(_FORMATS[kind], 8 * size, 1), tuple(buffer.shape[: buffer.ndim]))
+        for i, step in enumerate(strides):
+            view.strides[i] = step // size
+        yield view
+    finally:
+        _release_buffer(c.byref(buffer))
+
+
+def _legacy_view(capsule: Any) -> View:
+    view = _Legacy.from_address(_pointer(capsule, _LEGACY_NAME)).tensor
+    if view.strides:
+        return view
+    shape = tuple(view.shape[i] for i in range(view.ndim))  # without strides it is row-major
+    return _view((view.data or 0) + view.byte_offset, view.dtype, shape)
+
+
+@contextlib.contextmanager
+def _lend_dlpack(value: SupportsDLPack) -> Iterator[View]:
+    capsule = _capsule_of(value)
+    if _is_capsule(capsule, _VERSIONED_NAME):
+        yield _Managed.from_address(_pointer(capsule, _VERSIONED_NAME)).tensor
+    else:
+        yield _legacy_view(capsule)
+    del capsule  # kept the memory until here
 
 
 @contextlib.contextmanager
 def lend(value: Tensor | TensorLike) -> Iterator[View]:
     """A view of a tensor's own memory, valid inside the block.
 
-    Takes a :class:`Tensor`, anything with ``__dlpack__`` (numpy, torch, ...), or a contiguous buffer such as ``array.array``.
+    Takes a :class:`Tensor`, anything with ``__dlpack__`` (numpy, torch, ...), or a buffer such as ``array.array``.
     """
     if isinstance(value, Tensor):
         yield value._view
-    elif hasattr(value, "__dlpack__"):
-        capsule = _capsule_of(value)
-        if _is_capsule(capsule, _VERSIONED_NAME):
-            view = _Managed.from_address(_pointer(capsule, _VERSIONED_NAME)).tensor
-        else:
-            view = _Legacy.from_address(_pointer(capsule, _LEGACY_NAME)).tensor
-        if not view.strides:  # row-major, in older DLPack
-            shape = tuple(view.shape[i] for i in range(view.ndim))
-            view = _view((view.data or 0) + view.byte_offset, view.dtype, shape)
+        return
+    lender = _lend_dlpack if hasattr(value, "__dlpack__") else _lend_buffer
+    if lender is _lend_dlpack and _is_read_only_array(value):  # which DLPack before 1.0 cannot tell
+        lender = _lend_buffer
+    with lender(value) as view:
         yield view
-        del capsule  # kept the memory until here
-    else:
-        try:
-            view, held = _view_of_buffer(value)
-        except TypeError as e:
-            raise TypeError(f"{type(value).__name__} is no tensor ({e}); give an array of numpy or torch") from None
-        yield view
-        del held
+
+
+def _is_read_only_array(value: Any) -> bool:
+    flags = getattr(value, "flags", None)  # numpy's
+    return getattr(flags, "writeable", True) is False
 
 
 # ---- giving: for as long as somebody uses it ---------------------------------------------------------------------------
@@ -186,7 +236,7 @@ def _over(view: View, owner: Any) -> Tensor:
     """A tensor over memory that ``owner`` holds."""
     managed = _Managed(1, 0, None, _c_forget, 0, view)
     address = c.addressof(managed)
-    _held[address] = (managed, owner)
+    _held[address] = (managed, view, owner)
     return _from_managed(address)
 
 
@@ -216,8 +266,7 @@ class Tensor:
             managed = _pointer(capsule, _VERSIONED_NAME)
             _rename(capsule, _USED_VERSIONED)  # the library takes it, also when it fails
             return _from_managed(managed)
-        with lend(value) as view:
-            return _over(view, (capsule, value))
+        return _over(_legacy_view(capsule), capsule)
 
     @property
     def _view(self) -> View:

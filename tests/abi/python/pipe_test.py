@@ -103,7 +103,7 @@ class Pipes(unittest.TestCase):
         with self.assertRaises(Error) as caught:
             self.pipe.step(inputs, array.array("q", [0, 1, 2, 0, 1, 7]))
         self.assertEqual(caught.exception.code, Code.DATA)
-        with self.assertRaisesRegex(TypeError, "list is no tensor"):
+        with self.assertRaisesRegex(TypeError, "list is no tensor: give an array"):
             self.pipe.step([[1.0]], targets)
         self.assertEqual(self.pipe.evaluate(inputs, targets).loss, before)
 
@@ -147,6 +147,15 @@ class Pipes(unittest.TestCase):
             thread.join()
         self.assertEqual(len(seen), 20)
         self.assertEqual(self.pipe.step(*points(0)).step, 22)
+
+    def test_a_step_is_cancelled_from_another_thread(self):
+        slow = POINTS.replace('[[layer]]', '[[layer]]\ntype = "faulty"\nname = "f"\nfault = "slow"\nstep = 1\n[[layer]]', 1)
+        with Runtime(text=slow) as runtime, runtime.plan().build() as pipe:
+            threading.Timer(0.1, pipe.cancel).start()
+            with self.assertRaises(Error) as caught:
+                pipe.step(*points(0))
+            self.assertEqual(caught.exception.code, Code.CANCELLED)
+            self.assertEqual(pipe.step(*points(0)).step, 1)
 
     def test_peaks(self):
         losses(self.pipe, 1)

@@ -1,7 +1,9 @@
 """Policies in Python."""
+import ctypes
+import threading
 import unittest
 
-from switchyard import Code, Error, Runtime
+from switchyard import Code, Error, Level, Runtime, log_to
 from switchyard.plugin import Option, Placement, Plugin, Policy
 
 from models import POINTS, points
@@ -102,6 +104,20 @@ class Policies(unittest.TestCase):
                 self.runtime(policy).plan()
             self.assertIn(text, str(caught.exception))
             self.assertEqual(caught.exception.code, code, policy)
+
+    def test_what_a_plugin_logs_goes_where_told(self):
+        self.runtime("seen").plan()
+        host = PLUGIN._tables[0].host.contents
+        log = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_int32, *[ctypes.c_char_p] * 2)(host.log)
+        lines = []
+        log_to(lambda *line: lines.append(line))
+        self.addCleanup(log_to, None)
+        threads = [threading.Thread(target=log, args=(host.self_, None, 2, b"here", b"line %d" % i)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(lines), [(Level.INFO, "here", f"line {i}") for i in range(8)])
 
     def test_twice_is_fine_and_another_of_the_same_id_is_not(self):
         runtime = self.runtime("seen")

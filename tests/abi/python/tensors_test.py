@@ -88,9 +88,19 @@ class Buffers(unittest.TestCase):
         values = array.array("d", [1, 2, 3])
         with lend(values) as view:
             self.assertEqual((view.data, view.shape[0], view.dtype.bits), (values.buffer_info()[0], 3, 64))
-        with self.assertRaises(TypeError):
-            with lend("text"):
-                pass
+        with lend(memoryview(values)[::2]) as view:
+            self.assertEqual((view.data, view.shape[0], view.strides[0]), (values.buffer_info()[0], 2, 2))
+        for wrong in "text", [1.0], memoryview(values).cast("B").cast("c"):
+            with self.assertRaises(TypeError):
+                with lend(wrong):
+                    pass
+
+    def test_what_may_not_be_written_is_lent_too(self):
+        values = np.frombuffer(b"The fox", dtype=np.uint8)
+        self.assertFalse(values.flags.writeable)
+        for text in values, values[::2]:
+            with lend(text) as view:
+                self.assertEqual((view.data, view.shape[0]), (text.ctypes.data, len(text)))
 
 
 @unittest.skipIf(torch is None, "torch is missing")
