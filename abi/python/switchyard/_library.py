@@ -8,6 +8,7 @@ import pathlib
 from typing import Any
 
 from ._structs import (
+    BenchOptions,
     GenerateOptions,
     LogSink,
     ParameterInfo,
@@ -66,6 +67,7 @@ _FALLIBLE: dict[str, list[Any]] = {
     "sy_evaluate": [_handle, _text_out],
     "sy_generate": [_handle, c.POINTER(GenerateOptions), _text_out],
     "sy_compare": [_handle, c.c_int64, _text_out, _text_out],
+    "sy_bench": [_handle, c.POINTER(BenchOptions), _text_out, _text_out],
     "sy_inspect": [_handle, _text, _text_out, _text_out],
     "sy_tensor_from_dlpack": [c.c_void_p, c.c_void_p, _out],
     "sy_tensor_to_dlpack": [_handle, _out],

@@ -205,6 +205,18 @@ class TrainOptions(Sized):
     ]
 
 
+class BenchOptions(Sized):
+    """``sy_bench_options``"""
+
+    _fields_ = [
+        ("size", c.c_uint32),
+        ("reserved", c.c_uint32),
+        ("steps", c.c_int64),
+        ("warm_up", c.c_int64),
+        ("peak_flops", c.c_double),
+    ]
+
+
 class GenerateOptions(Sized):
     """``sy_generate_options``"""
 

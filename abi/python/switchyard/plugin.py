@@ -20,6 +20,7 @@ import ctypes as c
 from dataclasses import dataclass
 from typing import Any, ClassVar, Sequence, Union
 
+from . import _structs
 from ._library import ABI, error_of
 from .errors import Code, Error
 
@@ -83,7 +84,7 @@ class _PlaceLayerC(c.Structure):
 
 class _PlaceDeviceC(c.Structure):
     _fields_ = [
-        ("size", _u32), ("node", _i32), ("type", _i32), ("index", _i32), ("budget", _u64), ("flops", _f64),
+        ("size", _u32), ("node", _i32), ("device", _structs.Device), ("budget", _u64), ("flops", _f64),
         ("name", _text),
     ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from ._callbacks import Callbacks
 from ._handle import Handle
 from ._library import call, encode, take_text, text_of
-from ._structs import GenerateOptions, OnEvent, OnPlan, OnReport, OnText, RuntimeOptions, TrainOptions
+from ._structs import BenchOptions, GenerateOptions, OnEvent, OnPlan, OnReport, OnText, RuntimeOptions, TrainOptions
 from .errors import Code, Error
 from .pipe import Pipe
 from .results import Generated, Report
@@ -274,6 +274,16 @@ class Runtime(Handle):
         given = c.c_void_p()
         with self._lock:
             call("sy_compare", self._handle, steps, None, c.byref(given))
+        result: dict[str, Any] = json.loads(take_text(given))
+        return result
+
+    def bench(self, steps: int = 10, *, warm_up: int = 0, peak_flops: float = 0.0) -> dict[str, Any]:
+        """Steps on random batches, for speed: seconds, samples or tokens per second, peak bytes and idle share of devices.
+        ``peak_flops``: of one device in the run's type, for the MFU."""
+        options = BenchOptions(steps=steps, warm_up=warm_up, peak_flops=peak_flops)
+        given = c.c_void_p()
+        with self._lock:
+            call("sy_bench", self._handle, c.byref(options), None, c.byref(given))
         result: dict[str, Any] = json.loads(take_text(given))
         return result
 

@@ -73,6 +73,10 @@ class Jobs(unittest.TestCase):
             self.runtime.generate(temperature=-1)
         self.assertEqual(caught.exception.code, Code.CONFIG)
 
+    def test_bench_times_steps(self):
+        result = self.runtime.bench(3, warm_up=1)
+        self.assertEqual((len(result["seconds"]), len(result["devices"])), (3, 2))
+
     def test_compare_evaluate_and_config(self):
         self.assertTrue(self.runtime.compare(2)["equal"])
         with Runtime(text=self.runtime.config(), folder=self.folder) as same:
