@@ -29,8 +29,8 @@ std::string version_in(const std::string& path) {
   return "";
 }
 
-/// aoti_torch_abi_version() of a mapped library: major, minor and patch are its three highest bytes. Older ones have no such
-/// function: what their files say, or "".
+/// aoti_torch_abi_version() of a mapped library: major, minor and patch are its three highest bytes. Older ones have no
+/// such function: what their files say, or "".
 std::string version_of(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) return "";
