@@ -37,6 +37,7 @@ void give_text(char** to, const std::string& text) {
 }
 
 void run_on(Session& session, const std::function<void()>& body) {
+  const Session::Working working(session);
   try {
     body();
   } catch (...) {

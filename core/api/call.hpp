@@ -60,7 +60,8 @@ void give_list(const List& list, T* out, uint32_t capacity, uint32_t* count) {
   for (std::size_t i = 0; i < list.size(); ++i) out[i] = list[i];
 }
 
-/// Runs what a session is for. Failures after its weights were placed have the note phase = "running".
+/// Runs what a session is for, one call at a time. Failures after its weights were placed have the note phase =
+/// "running".
 void run_on(Session& session, const std::function<void()>& body);
 
 /// NaN stands for what does not apply.

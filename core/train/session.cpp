@@ -45,7 +45,8 @@ struct Session::Impl {
   Config config;
   Registry& registry;
   Purpose purpose{};
-  std::string from_run;          // whose checkpoint gives the weights
+  std::string from_run;  // whose checkpoint gives the weights
+  std::atomic<bool> working = false;
   std::unique_ptr<Model> model;  // until the pipe takes it
   std::optional<DataSet> data;
   Plan plan;
@@ -107,6 +108,12 @@ std::unique_ptr<Session> Session::open(Config config, Registry& registry, Purpos
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
+
+Session::Working::Working(Session& session) : session_(session) {
+  if (session.impl_->working.exchange(true))
+    throw Error(SY_E_STATE, "another call works on this pipe; one at a time for each runtime");
+}
+Session::Working::~Working() { session_.impl_->working = false; }
 
 const Config& Session::config() const { return impl_->config; }
 Registry& Session::registry() { return impl_->registry; }

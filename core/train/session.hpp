@@ -80,6 +80,19 @@ class Session {
   Pipe& pipe();
   bool built() const;
 
+  /// While it lives a call works on the session. Throws SY_E_STATE where another call does: of another thread, or the
+  /// one in whose callback this one is made. [any]
+  class Working {
+   public:
+    explicit Working(Session& session);
+    ~Working();
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+   private:
+    Session& session_;
+  };
+
   /// Optimizer steps done, those before a resume included.
   std::int64_t step() const;
   /// The learning rate of a step (from 1).

@@ -135,6 +135,34 @@ static void exceptions(void) {
 }
 
 static sy_pipe *slow_pipe;
+static int refused = 0;
+static void *steps_beside(void *unused) {
+  sy_view inputs = inputs_view(), targets = targets_view();
+  const struct timespec wait = {0, 100 * 1000 * 1000};
+  nanosleep(&wait, NULL);
+  FAILS(sy_pipe_step(slow_pipe, &inputs, &targets, NULL, &err), SY_E_STATE, "another call works on this pipe");
+  ++refused;
+  return unused;
+}
+
+/* Two threads with one pipe are the caller's mistake: the second is told so, the first goes on. */
+static void one_at_a_time(void) {
+  char text[2000];
+  pthread_t thread;
+  sy_runtime *runtime;
+  snprintf(text, sizeof text, "%s[[layer]]\ntype = \"faulty\"\nname = \"f\"\nfault = \"slow\"\nms = 400\n%s",
+           "[model]\ninput = { shape = [3] }\n", strstr(program_text, "[[layer]]"));
+  runtime = open_text(text, NULL, 0);
+  slow_pipe = build_pipe(runtime);
+  CHECK(pthread_create(&thread, NULL, steps_beside, NULL) == 0);
+  step(slow_pipe);
+  pthread_join(thread, NULL);
+  CHECK(refused == 1);
+  step(slow_pipe);
+  sy_pipe_close(slow_pipe);
+  sy_runtime_close(runtime);
+}
+
 static void *cancel_soon(void *unused) {
   const struct timespec wait = {0, 100 * 1000 * 1000};
   nanosleep(&wait, NULL);
@@ -166,5 +194,6 @@ int main(void) {
   forked();
   exceptions();
   cancelled();
+  one_at_a_time();
   return failures != 0;
 }
