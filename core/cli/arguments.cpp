@@ -24,6 +24,7 @@ class Grammar {
     add_plan();
     add_compare();
     add_bench();
+    add_check();
     add_lists();
     program_.require_subcommand(1);
   }
@@ -111,6 +112,21 @@ class Grammar {
     app->add_option("--steps", a->steps, "how many are timed; 10")->option_text("N");
     app->add_option("--warm-up", a->warm_up, "how many come before; 3")->option_text("N");
     app->add_option("--peak-flops", a->peak_flops, "per second that one device can do, for the MFU")->option_text("X");
+    app->add_flag("--json", a->json, "as JSON");
+  }
+
+  void add_check() {
+    auto [app, a] = command<CheckArguments>(
+        "check", "try out a plugin: gradients, costs, types, repeats, options; a check that fails: exit 1", check);
+    app->add_option("PLUGIN", a->path, "a plugin's file, such as ./sy-layer-mine.so")->type_name("")->required();
+    app->add_option("--input", a->inputs, "shape and type of a layer's next input, such as 4x8 or 4x6:int64")
+        ->option_text("SIZES[:TYPE]")
+        ->allow_extra_args(false);
+    app->add_option("--set", a->sets, "an option of what is checked, such as out=16; may be repeated")
+        ->option_text("KEY=VALUE")
+        ->allow_extra_args(false);
+    app->add_option("--type", a->type, "compute in fp64, fp32, bf16 or fp16 alone")->option_text("TYPE");
+    app->add_option("--only", a->only, "one thing of several that the file offers")->option_text("NAME");
     app->add_flag("--json", a->json, "as JSON");
   }
 

@@ -57,6 +57,14 @@ struct BenchArguments {
 };
 int bench(const BenchArguments& arguments);
 
+struct CheckArguments {
+  std::string path;
+  std::vector<std::string> sets, inputs;
+  std::string type, only;
+  bool json = false;
+};
+int check(const CheckArguments& arguments);
+
 /// Of the commands that take nothing else.
 struct CommonArguments {
   Subject subject;

@@ -5,7 +5,7 @@
 
 namespace switchyard {
 
-std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule,
+std::vector<std::vector<Action>> ask_schedule(const sy_schedule_api& api, sy_schedule* schedule,
                                               const std::vector<Stage>& stages, int n_devices, int micro_batches,
                                               const std::vector<StageTimes>& times, const std::vector<bool>& splits,
                                               bool forward_only) {
@@ -40,11 +40,19 @@ std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_sch
   in.self = &sink;
   in.emit = Sink::emit;
   call_plugin([&](sy_error** e) { return api.plan(schedule, &in, e); });
+  return std::move(sink.programs);
+}
 
-  if (const auto fault = find_fault({stages, micro_batches, splits, forward_only}, sink.programs))
+std::vector<std::vector<Action>> run_schedule(const sy_schedule_api& api, sy_schedule* schedule,
+                                              const std::vector<Stage>& stages, int n_devices, int micro_batches,
+                                              const std::vector<StageTimes>& times, const std::vector<bool>& splits,
+                                              bool forward_only) {
+  std::vector<std::vector<Action>> programs =
+      ask_schedule(api, schedule, stages, n_devices, micro_batches, times, splits, forward_only);
+  if (const auto fault = find_fault({stages, micro_batches, splits, forward_only}, programs))
     throw Error(SY_E_CONFIG, "the schedule is wrong: device " + std::to_string(fault->device) + ", action " +
                                  std::to_string(fault->position) + ": " + fault->text);
-  return std::move(sink.programs);
+  return programs;
 }
 
 }  // namespace switchyard

@@ -270,6 +270,28 @@ SY_EXPORT sy_rc sy_bench(sy_runtime *, const sy_bench_options *options, char **g
  * {"tensors":[{"name","shape","dtype","kind","trainable","device","alias_of","sha256"}],"devices","parameters",...}. [ctl] */
 SY_EXPORT sy_rc sy_inspect(sy_runtime *, const char *path, char **give_text, char **give_json, sy_error **err);
 
+/* ---- plugins under test ------------------------------------------------------------------------------------------ */
+typedef struct sy_check_options {
+  uint32_t size;
+  uint32_t n_sets;
+  const char *const *sets;   /* n_sets of "KEY=VALUE": options of what is checked */
+  const char *const *inputs; /* n_inputs of "4x8" or "4x6:int64", of layers; none: a few are tried in turn */
+  uint32_t n_inputs;
+  uint32_t reserved;
+  const char *type;          /* "fp64", "fp32", "bf16", "fp16": the only one to compute in; NULL: fp32, and others beside it */
+  const char *only;          /* the id of the one thing to check; NULL: all that the file offers */
+  void *user;                /* for the callbacks, each of which may be NULL; text is lent for the call */
+  void (*on_begin)(void *user, const char *check); /* before each check: if the plugin ends the process, this one did it */
+  void (*on_line)(void *user, const char *line);   /* a heading for each thing, then a line for each of its checks */
+} sy_check_options;
+
+/* Loads a plugin file and tries out the layers, policies, schedules and optimizers that it offers, on this processor:
+ * core/check/README.md. A check that fails is no error: {"failed":n,"subjects":[{"kind","name","with","checks":[{"check",
+ * "state","text"}]}]}, state "ok", "failed" or "skipped". The runtime's [plugins] paths count. options: NULL is one with
+ * zeroes.                                                                                                       [ctl] */
+SY_EXPORT sy_rc sy_plugin_check(sy_runtime *, const char *path, const sy_check_options *options, char **give_json,
+                                sy_error **err);
+
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 /* A counted tensor over a DLPack 1.x tensor; its deleter is called once, after the last use. take. stream: the producer's
  * native stream, NULL on the CPU. Only CPU tensors yet; else SY_E_UNIMPLEMENTED.                                [any] */

@@ -31,8 +31,10 @@ optimizer = { type = "sgd", lr = 0.1 }
 # NULL stands for something in these: (function, parameter).
 OPTIONAL = {('sy_runtime_open', 'options'), ('sy_plan_stage_of_layer', 'out'), ('sy_plan_device_name', 'lend'),
             ('sy_pipe_micro_losses', 'out'), ('sy_describe', 'name'), ('sy_pipe_step', 'result'), ('sy_pipe_evaluate', 'result'),
-            ('sy_train', 'options'), ('sy_generate', 'options'), ('sy_bench', 'options'), ('sy_inspect', 'path'), ('sy_tensor_from_dlpack', 'stream')}
-JOBS = {'sy_train', 'sy_evaluate', 'sy_generate', 'sy_compare', 'sy_inspect', 'sy_plan_sweep', 'sy_bench'}  # their text need not be wanted
+            ('sy_train', 'options'), ('sy_generate', 'options'), ('sy_bench', 'options'), ('sy_inspect', 'path'), ('sy_tensor_from_dlpack', 'stream'),
+            ('sy_plugin_check', 'options')}
+JOBS = {'sy_train', 'sy_evaluate', 'sy_generate', 'sy_compare', 'sy_inspect', 'sy_plan_sweep', 'sy_bench',  # their text need not be wanted
+        'sy_plugin_check'}
 
 lib = ctypes.CDLL(os.path.abspath(sys.argv[1]))
 failures = []
