@@ -15,23 +15,12 @@ Port numbers_of(Shape shape) { return {std::move(shape), dtype::f32, true, 0, {}
 Port ids_of(Shape shape) { return {std::move(shape), dtype::i64, false, 0, {}}; }
 
 std::vector<std::vector<Port>> inputs_to_try(bool is_loss) {
-  const Port flat = numbers_of({4, 8}), rows = numbers_of({4, 6, 8}), image = numbers_of({4, 3, 8, 8});
+  const Port flat = numbers_of({4, 8}), rows = numbers_of({4, 6, 16}), image = numbers_of({4, 3, 8, 8});
   Port flat_target = flat, rows_target = rows;
   flat_target.differentiable = rows_target.differentiable = false;
   if (is_loss) return {{flat, ids_of({4})}, {rows, ids_of({4, 6})}, {flat, flat_target}, {rows, rows_target}};
   return {{flat},       {rows},       {image},        {ids_of({4, 6})},  {ids_of({4})},
           {flat, flat}, {rows, rows}, {image, image}, {flat, flat, flat}};
-}
-
-double within(const OptionSpec& option, double x) {
-  if (option.min > option.max) return x;
-  return std::clamp(x, option.min, option.max);
-}
-
-Value number(const OptionSpec& option, double x) {
-  x = within(option, x);
-  if (option.type == SY_T_I64 || option.type == SY_T_I64S) return Value(static_cast<int64_t>(x));
-  return Value(x);
 }
 
 void try_out(const LayerCase& what) {
@@ -41,72 +30,23 @@ void try_out(const LayerCase& what) {
   trial.backward(pass, trial.draw_gradients());
 }
 
+/// Options that must be given; at later attempts also sizes that 0 leaves open.
+bool open_at(const OptionSpec& option, std::size_t attempt) {
+  if (!option.fallback) return true;
+  return attempt >= guesses && option.type == SY_T_I64 && (option.fallback->empty() || *option.fallback == "0");
+}
+
 LayerCase case_of(const sy_layer_api& api, const Request& request, const std::vector<OptionSpec>& specs,
                   std::size_t attempt) {
   LayerCase c;
   c.api = &api;
   c.options = request.options;
   for (const OptionSpec& s : specs)
-    if (!s.fallback && !c.options.find(s.key)) c.options.set(s.key, guess(s, attempt));
+    if (open_at(s, attempt) && !c.options.find(s.key)) c.options.set(s.key, guess(s, attempt % guesses));
   return c;
 }
 
 }  // namespace
-
-Value guess(const OptionSpec& option, std::size_t n) {
-  constexpr int64_t sizes[guesses] = {8, 4, 2, 1, 16, 3};
-  switch (option.type) {
-    case SY_T_BOOL:
-      return Value(n % 2 == 0);
-    case SY_T_I64:
-      return number(option, static_cast<double>(sizes[n % guesses]));
-    case SY_T_F64:
-      return number(option, 0.5);
-    case SY_T_STR:
-      return option.choices.empty() ? Value("x") : Value(option.choices[n % option.choices.size()]);
-    case SY_T_I64S:
-      return Value(Value::Array{number(option, static_cast<double>(sizes[n % guesses]))});
-    case SY_T_F64S:
-      return Value(Value::Array{number(option, 0.5)});
-    default:
-      return Value(Value::Array{option.choices.empty() ? Value("x") : Value(option.choices[0])});
-  }
-}
-
-std::vector<Value> alternatives(const OptionSpec& option) {
-  const std::optional<Value> standard =
-      option.fallback && !option.fallback->empty() ? parse_toml_value(*option.fallback, {}) : std::nullopt;
-  std::vector<Value> all;
-  const auto add = [&](const Value& v) {
-    const bool known = (standard && *standard == v) || std::find(all.begin(), all.end(), v) != all.end();
-    if (!known) all.push_back(v);
-  };
-  for (const std::string& choice : option.choices) add(Value(choice));
-  const double d = standard && standard->is_number() ? standard->real() : 0;
-  switch (option.type) {
-    case SY_T_BOOL:
-      add(Value(true)), add(Value(false));
-      break;
-    case SY_T_I64:
-      for (const double x : {d + 1, 2 * d, 1.0, 2.0, 4.0, 3.0}) add(number(option, x));
-      break;
-    case SY_T_F64:
-      for (const double x : {d * 0.5, d + 0.25, 0.75, d * 100}) add(number(option, x));
-      break;
-    case SY_T_STR:
-      if (option.choices.empty()) add(Value("other"));
-      break;
-    case SY_T_I64S:
-      for (const double x : {1.0, 2.0, 3.0}) add(Value(Value::Array{number(option, x)}));
-      break;
-    case SY_T_F64S:
-      add(Value(Value::Array{number(option, 0.75)}));
-      break;
-    default:
-      break;
-  }
-  return all;
-}
 
 LayerCase find_case(const sy_layer_api& api, const Request& request) {
   const std::vector<OptionSpec> specs = options_of(api);
@@ -117,7 +57,7 @@ LayerCase find_case(const sy_layer_api& api, const Request& request) {
   if (request.type) types = {*request.type};
   std::string refusal;
   for (const sy_dtype type : types)
-    for (std::size_t attempt = 0; attempt < guesses; ++attempt)
+    for (std::size_t attempt = 0; attempt < 2 * guesses; ++attempt)
       for (const std::vector<Port>& ports : inputs) {
         LayerCase c = case_of(api, request, specs, attempt);
         c.inputs = ports;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check/layer_trial.hpp"
+#include "check/options_used.hpp"
 #include "check/request.hpp"
-#include "config/schema.hpp"
 
 namespace switchyard::checks {
 
@@ -15,11 +15,5 @@ namespace switchyard::checks {
 LayerCase find_case(const sy_layer_api& api, const Request& request);
 /// "out = 8, inputs 4x8 fp32"
 std::string case_text(const LayerCase& found);
-
-/// Values that an option may have, the default not among them; at most a few. Empty: none can be made up.
-std::vector<Value> alternatives(const OptionSpec& option);
-/// A value for an option that must be given, the n-th guess.
-Value guess(const OptionSpec& option, std::size_t n);
-inline constexpr std::size_t guesses = 6;
 
 }  // namespace switchyard::checks

@@ -32,9 +32,7 @@ at::Tensor batch_norm::apply(pass& p, std::string_view prefix, const at::Tensor&
   at::Tensor y;
   if (p.training() && !frozen) {
     if (count < 2)
-      throw fault(SY_E_DATA,
-                  "batch normalisation needs more than one value per channel in a micro-batch; use larger "
-                  "micro-batches, or frozen = true");
+      throw fault(SY_E_DATA, one_value_per_channel);
     at::Tensor mean, invstd;
     std::tie(y, mean, invstd) = at::native_batch_norm(wide, weight, bias, {}, {}, /*training=*/true, 0.0, eps);
     if (p.first_run()) gather(p, prefix, mean.detach(), invstd.detach(), count);

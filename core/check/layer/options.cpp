@@ -53,37 +53,18 @@ void expect_created(const LayerCase& what, const std::string& said) {
   what.api->destroy(layer);
 }
 
-bool changes(const LayerCase& base, const OptionSpec& option, const std::vector<Value>& values) {
-  const std::string before = face(base);
-  for (const Value& v : values)
-    if (face(base.with(option.key, v)) != before) return true;
-  return false;
-}
-
-/// An option may count only beside a certain value of another one.
-bool changes_somewhere(const LayerCase& base, const OptionSpec& option, const std::vector<OptionSpec>& all) {
-  const std::vector<Value> values = alternatives(option);
-  if (changes(base, option, values)) return true;
-  for (const OptionSpec& other : all) {
-    if (other.key == option.key) continue;
-    for (const Value& v : alternatives(other))
-      if (changes(base.with(other.key, v), option, values)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void check_layer_options(const LayerCase& what) {
   const std::vector<OptionSpec> all = options_of(*what.api);
-  if (all.empty()) throw Skip("it has none");
   for (const OptionSpec& option : all)
     for (const std::string& choice : option.choices)
       expect_created(what.with(option.key, Value(choice)), option.key + " = \"" + choice + "\"");
-  for (const OptionSpec& option : all)
-    if (!alternatives(option).empty() && !changes_somewhere(what, option, all))
-      throw Fault("the option '" + option.key + "' changes nothing",
-                  "use it (outputs, parameters, costs), or publish it no more");
+  expect_options_used(all, what.options, [&](const Value& table) {
+    LayerCase other = what;
+    other.options = table;
+    return face(other);
+  });
 }
 
 }  // namespace switchyard::checks

@@ -151,7 +151,7 @@ struct Recorder {
     asked.first = answer(question, out);
     asked.second = answer(question, out);
     judge(question, asked);
-    current.asked = std::move(asked);
+    if (!current.asked) current.asked = std::move(asked);  // later questions look for what helps
     for (uint32_t l = 0; l < in.n_layers; ++l) out.stage_of_layer[l] = 0;
     out.device_of_stage[0] = 0;
     out.n_stages = 1;

@@ -1,7 +1,7 @@
 #include "check/policy/policy_checks.hpp"
 
 #include "base/dtype.hpp"
-#include "check/layer_case.hpp"
+#include "check/options_used.hpp"
 #include "check/policy/made_up_model.hpp"
 #include "check/surroundings.hpp"
 #include "plan/plan.hpp"
@@ -43,7 +43,10 @@ class PolicyChecks {
       if (!inspection.passed("complete")) throw Skip("its answers are no placements");
       within_budget();
     });
-    inspection.run("options", [&] { options(); });
+    inspection.run("options", [&] {
+      expect_options_used(
+          options_of(api_), table_, [&](const Value& table) { return face(table); }, "part1");
+    });
     inspection.run("surroundings", [&] {
       const ChosenPolicy policy = made(table_);
       expect_surroundings_kept([&] { ask(policy, models().back()); });
@@ -157,21 +160,6 @@ class PolicyChecks {
       return std::string("refused: ") + e.what();
     }
     return text;
-  }
-
-  void options() {
-    const std::vector<OptionSpec> all = options_of(api_);
-    if (all.empty()) throw Skip("it has none");
-    const std::string before = face(table_);
-    for (const OptionSpec& option : all) {
-      bool counts = false;
-      for (const Value& v : alternatives(option)) {
-        Value other = table_;
-        other.set(option.key, v);
-        counts = counts || face(other) != before;
-      }
-      if (!counts) throw Fault("the option '" + option.key + "' changes nothing", "use it, or publish it no more");
-    }
   }
 
   const sy_policy_api& api_;

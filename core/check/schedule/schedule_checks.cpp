@@ -1,6 +1,6 @@
 #include "check/schedule/schedule_checks.hpp"
 
-#include "check/layer_case.hpp"
+#include "check/options_used.hpp"
 #include "check/surroundings.hpp"
 #include "plan/program.hpp"
 #include "plugin/chosen.hpp"
@@ -61,7 +61,9 @@ class ScheduleChecks {
     });
     inspection.run("evaluation", [&] { in_order(true); });
     inspection.run("deterministic", [&] { deterministic(); });
-    inspection.run("options", [&] { options(); });
+    inspection.run("options", [&] {
+      expect_options_used(options_of(api_), table_, [&](const Value& table) { return face(table); });
+    });
     inspection.run("surroundings", [&] {
       expect_surroundings_kept([&] {
         for (const Setting& s : settings(false)) ask(table_, s);
@@ -118,8 +120,15 @@ class ScheduleChecks {
                                    "micro-batch order");
     }
     if (taken > 0) return;
+    if (!forward_only && takes_evaluation()) throw Skip("it is for evaluation alone: " + refusal);
     if (forward_only) throw Skip("it refuses evaluation: " + refusal);
     throw Fault("it refuses every setting: " + refusal, "accept at least one stage for each device");
+  }
+
+  bool takes_evaluation() const {
+    for (const Setting& s : settings(true))
+      if (ask(table_, s)) return true;
+    return false;
   }
 
   /// Hand-overs between neighbouring stages, forward and back.
@@ -179,21 +188,6 @@ class ScheduleChecks {
       }
     }
     return text;
-  }
-
-  void options() const {
-    const std::vector<OptionSpec> all = options_of(api_);
-    if (all.empty()) throw Skip("it has none");
-    const std::string before = face(table_);
-    for (const OptionSpec& option : all) {
-      bool counts = false;
-      for (const Value& v : alternatives(option)) {
-        Value other = table_;
-        other.set(option.key, v);
-        counts = counts || face(other) != before;
-      }
-      if (!counts) throw Fault("the option '" + option.key + "' changes nothing", "use it, or publish it no more");
-    }
   }
 
   const sy_schedule_api& api_;

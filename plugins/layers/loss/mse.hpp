@@ -33,7 +33,8 @@ struct mse_layer {
     const uint64_t n = elements_of(*in[0]), elem = width_of(in[0]->dtype), wide = std::max<uint64_t>(4, elem);
     c.flops_forward = 4 * static_cast<double>(n);
     if (kind == SY_TRAIN) c.bytes_saved = n * elem;
-    c.bytes_workspace = 2 * n * wide + (elem == wide ? 0 : n * wide) - c.bytes_saved;
+    const uint64_t in_fp64 = wide == 8 ? 0 : 8 * n;  // LibTorch widens the squares before it sums them
+    c.bytes_workspace = 2 * n * wide + in_fp64 + (elem == wide ? 0 : n * wide) - c.bytes_saved;
     return c;
   }
   saved forward(const sy_call& call) {

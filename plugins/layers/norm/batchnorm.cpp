@@ -13,11 +13,13 @@ batchnorm_base::batchnorm_base(const config& c, bool fp32) {
   if (norm_.axis == 0) throw fault(SY_E_CONFIG, "axis = 0 are the samples; channels are axis 1 or -1");
 }
 
-std::vector<port> batchnorm_base::infer(uint32_t, ports in) {
+std::vector<port> batchnorm_base::infer(uint32_t kind, ports in) {
   const sy_port& x = *in[0];
   if (x.ndim < 2)
     throw fault(SY_E_CONFIG, "batchnorm needs an input of shape [rows, channels, ...] or [rows, ..., channels]");
   channels_ = norm_.axis == 1 ? x.shape[1] : last_dim(x);
+  if (kind == SY_TRAIN && !norm_.frozen && elements_of(x) < 2 * static_cast<uint64_t>(channels_))
+    throw fault(SY_E_CONFIG, one_value_per_channel);
   return {like(x)};
 }
 

@@ -12,7 +12,8 @@ struct flatten_layer {
   explicit flatten_layer(const config&) {}
   std::vector<port> infer(uint32_t, ports in) const {
     port y = like(*in[0]);
-    y.shape = {in[0]->shape[0], static_cast<int64_t>(elements_of(*in[0])) / in[0]->shape[0]};
+    y.shape = {in[0]->shape[0], 1};
+    for (int32_t d = 1; d < in[0]->ndim; ++d) y.shape[1] *= in[0]->shape[d];
     return {y};
   }
   sy::cost cost(uint32_t, const_ports) const { return {}; }

@@ -45,6 +45,7 @@ void self_attention::infer(uint32_t kind, const sy_port& x) {
   if (kind == SY_PREFILL || kind == SY_DECODE)
     throw fault(SY_E_UNIMPLEMENTED, "this attention has no key-value cache yet; generation runs it without one");
   if (x.ndim != 3) throw fault(SY_E_CONFIG, "attention needs an input of shape [rows, time, width]");
+  if (elements_of(x) == 0) throw fault(SY_E_CONFIG, "attention needs at least one row and one position");
   width_ = x.shape[2];
   if (width_ % set_.heads != 0)
     throw fault(SY_E_CONFIG,

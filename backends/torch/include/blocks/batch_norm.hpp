@@ -15,6 +15,10 @@
 
 namespace sy {
 
+inline constexpr const char* one_value_per_channel =
+    "batch normalisation needs more than one value per channel in a micro-batch; use larger micro-batches, or frozen = "
+    "true";
+
 class SY_EXPORT batch_norm {
  public:
   double momentum = 0.1, eps = 1e-5;
