@@ -1,16 +1,13 @@
 #include "check/surroundings.hpp"
 
-#include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include "check/finding.hpp"
 
@@ -83,28 +80,21 @@ std::map<std::string, std::string> surroundings() {
           {"the thread's affinity", affinity_text()}};
 }
 
-/// What a faulty plugin leaves must not change the checks that follow.
-struct Restored {
-  fenv_t numbers;
-  sigset_t signals;
-  Restored() {
-    fegetenv(&numbers);
-    pthread_sigmask(SIG_SETMASK, nullptr, &signals);
-  }
-  ~Restored() {
-    fesetenv(&numbers);
-    pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-  }
-};
-
 }  // namespace
 
-void expect_surroundings_kept(const std::function<void()>& body) {
-  const Restored restored;
-  const std::map<std::string, std::string> before = surroundings();
-  body();
+Surroundings::Surroundings() : before_(surroundings()) {
+  fegetenv(&numbers_);
+  pthread_sigmask(SIG_SETMASK, nullptr, &signals_);
+}
+
+Surroundings::~Surroundings() {
+  fesetenv(&numbers_);
+  pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+}
+
+void Surroundings::expect_kept() const {
   for (const auto& [what, value] : surroundings())
-    if (before.at(what) != value)
+    if (before_.at(what) != value)
       throw Fault("after its calls, " + what + " is another one", "put it back before each function returns");
 }
 

@@ -5,6 +5,7 @@
 namespace switchyard::checks {
 
 void check_layer(const sy_layer_api& api, const Request& request, Subject& subject, const Listener& listener) {
+  const Surroundings before;
   LayerCase what;
   Inspection inspection(subject, listener);
   const auto say_heading = [&] {
@@ -38,8 +39,11 @@ void check_layer(const sy_layer_api& api, const Request& request, Subject& subje
       throw Skip("the plain shapes are wrong already");
     check_layer_odd_shapes(what);
   });
-  inspection.run("bf16", [&] { check_layer_precision(what, dtype::bf16); });
-  inspection.run("fp16", [&] { check_layer_precision(what, dtype::f16); });
+  for (const sy_dtype type : {dtype::bf16, dtype::f16})
+    inspection.run(dtype_name(type), [&] {
+      check_layer_precision(what, type);
+      if (inspection.passed("shapes")) check_layer_shapes(what.in(type));
+    });
   inspection.run("save and load", [&] {
     if (!inspection.passed("repeatable")) throw Skip("its numbers do not repeat");
     check_layer_save(what);
@@ -48,7 +52,7 @@ void check_layer(const sy_layer_api& api, const Request& request, Subject& subje
     if (!inspection.passed("repeatable")) throw Skip("its numbers do not repeat");
     check_layer_options(what);
   });
-  inspection.run("surroundings", [&] { check_layer_surroundings(what); });
+  inspection.run("surroundings", [&] { check_layer_surroundings(what, before); });
 }
 
 }  // namespace switchyard::checks

@@ -3,6 +3,7 @@
 
 #include "check/finding.hpp"
 #include "check/layer_case.hpp"
+#include "check/surroundings.hpp"
 
 namespace switchyard::checks {
 
@@ -21,7 +22,8 @@ void check_layer_odd_shapes(const LayerCase& what);
 void check_layer_precision(const LayerCase& what, sy_dtype type);
 void check_layer_save(const LayerCase& what);
 void check_layer_options(const LayerCase& what);
-void check_layer_surroundings(const LayerCase& what);
+/// `before`: taken before the layer was first called.
+void check_layer_surroundings(const LayerCase& what, const Surroundings& before);
 
 /// All of them, in the order in which an author can use what they say.
 void check_layer(const sy_layer_api& api, const Request& request, Subject& subject, const Listener& listener);

@@ -17,11 +17,12 @@ void whole_life(const LayerCase& what) {
 
 }  // namespace
 
-void check_layer_surroundings(const LayerCase& what) {
-  expect_surroundings_kept([&] { whole_life(what); });
-  const int before = thread_count();
+void check_layer_surroundings(const LayerCase& what, const Surroundings& before) {
+  whole_life(what);
+  before.expect_kept();
+  const int threads = thread_count();
   for (int i = 0; i < 4; ++i) whole_life(what);
-  if (const int more = thread_count() - before; more >= 4)
+  if (const int more = thread_count() - threads; more >= 4)
     throw Fault(std::to_string(more) + " threads more run after four further layers",
                 "end what you start, or start it once per process");
 }

@@ -95,11 +95,31 @@ std::vector<double> FlatTrial::norms(int64_t step) {
   return all;
 }
 
-std::vector<Named> FlatTrial::numbers() const {
-  std::vector<Named> all{copy_of("the weights", value_)};
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    all.push_back(copy_of("the state '" + state_names_[i] + "'", states_[i]));
+/// The elements of all segments, one after the other: padding has a check of its own.
+Named FlatTrial::in_segments(const std::string& name, const HostArray& array) const {
+  const std::size_t size = array.type().bits / 8;
+  Named all{name, {0}, array.type(), {}};
+  for (const TrialSegment& s : options_.segments) {
+    const std::byte* begin = array.data() + s.offset * size;
+    all.bytes.insert(all.bytes.end(), begin, begin + s.count * size);
+    all.shape[0] += static_cast<int64_t>(s.count);
+  }
   return all;
+}
+
+std::vector<Named> FlatTrial::numbers() const {
+  std::vector<Named> all{in_segments("the weights", value_)};
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    all.push_back(in_segments("the state '" + state_names_[i] + "'", states_[i]));
+  return all;
+}
+
+Named FlatTrial::copy() const { return in_segments("the copy", copy_); }
+
+Named FlatTrial::rounded_weights() const {
+  const HostArray rounded(value_.shape(), copy_.type());
+  rounded.write(value_.numbers());
+  return in_segments("the copy", rounded);
 }
 
 Numbers FlatTrial::values_of(std::size_t segment) const {

@@ -39,12 +39,14 @@ class FlatTrial {
   void take_numbers(const FlatTrial& from);
   /// Elements between the segments are zero, bytes around the span untouched.
   bool padding_holds() const;
-  const HostArray& value() const { return value_; }
-  const HostArray& copy() const { return copy_; }
+  /// The weights in the compute type as the step wrote them, and as they should be.
+  Named copy() const;
+  Named rounded_weights() const;
   const std::vector<std::string>& state_names() const { return state_names_; }
 
  private:
   void draw_gradients(int64_t step);
+  Named in_segments(const std::string& name, const HostArray& array) const;
   bool in_segment(std::size_t element) const;
   const ChosenOptimizer& optimizer_;
   FlatOptions options_;

@@ -64,11 +64,7 @@ class ScheduleChecks {
     inspection.run("options", [&] {
       expect_options_used(options_of(api_), table_, [&](const Value& table) { return face(table); });
     });
-    inspection.run("surroundings", [&] {
-      expect_surroundings_kept([&] {
-        for (const Setting& s : settings(false)) ask(table_, s);
-      });
-    });
+    inspection.run("surroundings", [&] { before_.expect_kept(); });
   }
 
  private:
@@ -190,6 +186,7 @@ class ScheduleChecks {
     return text;
   }
 
+  const Surroundings before_;
   const sy_schedule_api& api_;
   Value table_;
 };
