@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "float16.hpp"
+#include "switchyard/cpp/float16.hpp"
 #include "switchyard/cpp/plugin.hpp"
 
 namespace sy::cpu {

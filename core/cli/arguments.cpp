@@ -25,6 +25,7 @@ class Grammar {
     add_compare();
     add_bench();
     add_check();
+    add_new();
     add_lists();
     program_.require_subcommand(1);
   }
@@ -128,6 +129,14 @@ class Grammar {
     app->add_option("--type", a->type, "compute in fp64, fp32, bf16 or fp16 alone")->option_text("TYPE");
     app->add_option("--only", a->only, "one thing of several that the file offers")->option_text("NAME");
     app->add_flag("--json", a->json, "as JSON");
+  }
+
+  void add_new() {
+    auto [app, a] = command<NewArguments>("new", "write a small project for a plugin of your own", new_plugin);
+    app->add_option("KIND", a->kind, "layer, policy, optimizer or schedule")->type_name("")->required();
+    app->add_option("NAME", a->name, "what it is called in TOML files")->type_name("")->required();
+    app->add_option("--folder", a->folder, "where; without it a new folder NAME")->option_text("DIR");
+    app->add_flag("--torch", a->torch, "a layer of LibTorch operators; without it one in plain C");
   }
 
   void add_lists() {

@@ -65,6 +65,13 @@ struct CheckArguments {
 };
 int check(const CheckArguments& arguments);
 
+struct NewArguments {
+  std::string kind, name;
+  std::string folder;  // "": one of the name
+  bool torch = false;
+};
+int new_plugin(const NewArguments& arguments);
+
 /// Of the commands that take nothing else.
 struct CommonArguments {
   Subject subject;

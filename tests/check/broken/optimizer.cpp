@@ -5,7 +5,7 @@
 #include <switchyard/cpp/plugin.hpp>
 
 #include "fault.hpp"
-#include "float16.hpp"
+#include "switchyard/cpp/float16.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "float16.hpp"
+#include "switchyard/cpp/float16.hpp"
 #include "switchyard/cpp/plugin.hpp"
 
 namespace plain {

@@ -1,5 +1,5 @@
-// The two 16-bit float types as bits. Rounding is to nearest, ties to even; too large becomes infinity, NaN stays a
-// quiet NaN, subnormals are kept. Relies on the default rounding mode.
+// switchyard/cpp/float16.hpp - the two 16-bit float types as bits. Rounding is to nearest, ties to even; too large
+// becomes infinity, NaN stays a quiet NaN, subnormals are kept. Relies on the default rounding mode.
 #pragma once
 
 #include <bit>
