@@ -242,6 +242,15 @@ Pass LayerTrial::forward(const std::vector<HostArray>& inputs, const How& how) {
   return forward(tensors, how);
 }
 
+int64_t LayerTrial::held_between(const std::vector<Tensor>& lent, const std::vector<sy_tensor*>& made) const {
+  int64_t bytes = account_->live;
+  for (const Tensor& t : lent)
+    if (t && t.get()->count > 1) bytes += static_cast<int64_t>(byte_count(t.view()));
+  for (const sy_tensor* t : made)
+    if (t) bytes -= static_cast<int64_t>(byte_count(t->view));
+  return bytes;
+}
+
 std::vector<Tensor> LayerTrial::backward(Pass& pass, const std::vector<HostArray>& gradients, const How& how) {
   std::vector<Tensor> lent;
   std::vector<sy_tensor*> in, out(in_.size()), none;
@@ -255,6 +264,7 @@ std::vector<Tensor> LayerTrial::backward(Pass& pass, const std::vector<HostArray
     return guard.take();
   }
   call_plugin([&](sy_error** e) { return case_.api->backward_input(layer_, &c, saved, e); });
+  if (how.held) *how.held = held_between(lent, out);
   lent.clear();  // between the two halves only the layer keeps what it needs
   call_plugin([&](sy_error** e) { return case_.api->backward_weight(layer_, &w, saved, e); });
   return guard.take();

@@ -40,6 +40,7 @@ struct How {
   bool split = false;  // backward as I and W
   uint64_t step = 1;
   int64_t first_sample = 0;
+  int64_t* held = nullptr;  // split: bytes that the layer keeps between the halves, lent gradients included
 };
 
 /// A forward that may still go back.
@@ -92,6 +93,7 @@ class LayerTrial {
 
  private:
   sy_call call(std::vector<sy_tensor*>& in, std::vector<sy_tensor*>& out, const How& how) const;
+  int64_t held_between(const std::vector<Tensor>& lent, const std::vector<sy_tensor*>& made) const;
   void take_params();
   void bind();
 

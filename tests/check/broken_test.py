@@ -16,6 +16,7 @@ LAYER = {
     'parameters': ('parameters', "two parameters are called 'gain'"),
     'weights': ('no undeclared weights', '64 bytes are in use after bind'),
     'costs': ('costs', 'set bit 0 of keep_in'),
+    'held': ('costs', 'bytes_held = 0, but a call takes'),
     'gradients': ('gradients', 'gradient of input 0'),
     'split': ('split backward', "the gradient of 'gain' differs"),
     'replay': ('replay', 'output 0 differs'),

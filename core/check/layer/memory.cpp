@@ -59,7 +59,10 @@ Measured measure(LayerTrial& trial) {
   m.workspace = positive(peak - static_cast<int64_t>(m.saved) - bytes_of(trial.outputs(), ~uint64_t{0}));
   account.restart_peak();
   const int64_t start = account.live;
-  const std::vector<Tensor> back = trial.backward(pass, trial.draw_gradients(), {.split = trial.what().splits()});
+  int64_t held = before;
+  const std::vector<Tensor> back =
+      trial.backward(pass, trial.draw_gradients(), {.split = trial.what().splits(), .held = &held});
+  m.held = positive(held - before);
   m.workspace_backward = positive(account.peak - start - bytes_of(trial.inputs(), wanted_inputs(trial)));
   return m;
 }
@@ -98,13 +101,15 @@ void expect_operations(const sy_cost& few, const sy_cost& more) {
 }  // namespace
 
 void check_layer_costs(const LayerCase& what) {
-  const int64_t rows = 32 * what.inputs[0].shape[0];  // so many that the bytes stand out from what allocators round
+  const int64_t rows = 256 * what.inputs[0].shape[0];  // so many that the bytes stand out from what allocators round
   LayerTrial trial(what.with_rows(rows)), twice(what.with_rows(2 * rows));
   const sy_cost& cost = trial.cost();
   measure(trial);  // the first call may make what stays
   const Measured m = measure(trial);
   const bool exact = (cost.flags & SY_COST_EXACT) || (what.api->caps & SY_L_EXACT_MEMORY);
   expect_bytes("bytes_saved", cost.bytes_saved, m.saved, exact);
+  if (m.held > cost.bytes_saved + cost.bytes_held)  // what was saved may be kept on
+    expect_bytes("bytes_held", cost.bytes_held, m.held - cost.bytes_saved, false);
   expect_bytes("bytes_workspace", cost.bytes_workspace, m.workspace, exact);
   expect_bytes("bytes_workspace_backward", cost.bytes_workspace_backward, m.workspace_backward, false);
   expect_not_too_many("bytes_saved", cost.bytes_saved, m.saved);

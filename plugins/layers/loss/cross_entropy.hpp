@@ -40,7 +40,10 @@ struct cross_entropy_layer {
     const uint64_t elem = width_of(in[0]->dtype), wide = std::max<uint64_t>(4, elem);
     const uint64_t cast = elem == wide ? 0 : wide;  // fp32 copies of bf16 logits
     if (kind == SY_TRAIN) c.bytes_saved = elements_of(*in[0]) * elem;
-    c.bytes_workspace = elements_of(*in[0]) * (wide + cast) - c.bytes_saved;
+    // of each row: whether it counts, which class is the likeliest, whether that is right; and its target, where some
+    // are ignored
+    const uint64_t rows = elements_of(*in[0]) / static_cast<uint64_t>(last_dim(*in[0]));
+    c.bytes_workspace = elements_of(*in[0]) * (wide + cast) - c.bytes_saved + rows * (ignore_ ? 27 : 19);
     return c;
   }
   saved forward(const sy_call& call) {

@@ -67,7 +67,11 @@ struct Layer {
   }
   sy::cost cost(uint32_t, sy::const_ports in) const {
     const double n = static_cast<double>(sy::bytes_of(*in[0])) * 8 / in[0]->dtype.bits;
-    return {.flops_forward = 2 * n, .flops_input = n, .flops_weight = 3 * n, .keep_in = broken("costs") ? 0u : 1u};
+    return {.flops_forward = 2 * n,
+            .flops_input = n,
+            .flops_weight = 3 * n,
+            .bytes_held = broken("held") ? 0 : sy::bytes_of(*in[0]),
+            .keep_in = broken("costs") ? 0u : 1u};
   }
   void bind(const sy_binding& b) {
     for (uint32_t i = 0; i < 4; ++i) values[i] = b.values[i], grads[i] = b.grads[i];
