@@ -7,7 +7,7 @@ import sys
 import unittest
 
 BUILD = os.environ['SWITCHYARD_BUILD']
-sy = ctypes.CDLL(sys.argv.pop(1))
+sy = ctypes.CDLL(os.path.abspath(sys.argv.pop(1)))
 Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
@@ -39,7 +39,7 @@ class Api(unittest.TestCase):
         for path in ('plugins/sy-policy-contiguous.so', 'plugins/sy-schedule-1f1b.so', 'plugins/sy-optimizer-adam.so',
                      'tests/plugins/plain/sy-layer-plain.so'):
             report, lines, begun = self.check(path)
-            self.assertEqual(report['failed'], 0)
+            self.assertEqual(report['failed'], 0, lines)
             checks = [(s, c) for s in report['subjects'] for c in s['checks']]
             self.assertEqual(len(lines), len(checks) + len(report['subjects']))
             self.assertEqual([b.rsplit(': ', 1)[1] for b in begun], [c['check'] for _, c in checks])
