@@ -1,9 +1,9 @@
 // switchyard new: writes a small project of its own for a plugin, ready to build, check and train with.
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <regex>
+#include <set>
 
 #include "commands.hpp"
 #include "handle.hpp"
@@ -15,12 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kinds = "layer, policy, optimizer, schedule";
-
 void expect_kind(const NewArguments& a) {
-  const std::vector<std::string> known{"layer", "policy", "optimizer", "schedule"};
-  if (std::find(known.begin(), known.end(), a.kind) == known.end())
-    throw Failure{wrong_input, "'" + a.kind + "' is no kind of plugin; known: " + kinds};
+  const std::set<std::string> known{"layer", "optimizer", "policy", "schedule"};
+  if (!known.contains(a.kind))
+    throw Failure{wrong_input, "'" + a.kind + "' is no kind of plugin; known: layer, policy, optimizer, schedule"};
   if (a.torch && a.kind != "layer")
     throw Failure{wrong_input, "--torch is for layers; a " + a.kind + " computes nothing with LibTorch"};
 }
