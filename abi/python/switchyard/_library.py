@@ -9,6 +9,7 @@ from typing import Any
 
 from ._structs import (
     BenchOptions,
+    CheckOptions,
     GenerateOptions,
     LogSink,
     ParameterInfo,
@@ -69,6 +70,7 @@ _FALLIBLE: dict[str, list[Any]] = {
     "sy_compare": [_handle, c.c_int64, _text_out, _text_out],
     "sy_bench": [_handle, c.POINTER(BenchOptions), _text_out, _text_out],
     "sy_inspect": [_handle, _text, _text_out, _text_out],
+    "sy_plugin_check": [_handle, _text, c.POINTER(CheckOptions), _text_out],
     "sy_tensor_from_dlpack": [c.c_void_p, c.c_void_p, _out],
     "sy_tensor_to_dlpack": [_handle, _out],
 }

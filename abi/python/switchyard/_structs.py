@@ -217,6 +217,24 @@ class BenchOptions(Sized):
     ]
 
 
+class CheckOptions(Sized):
+    """``sy_check_options``"""
+
+    _fields_ = [
+        ("size", c.c_uint32),
+        ("n_sets", c.c_uint32),
+        ("sets", c.POINTER(c.c_char_p)),
+        ("inputs", c.POINTER(c.c_char_p)),
+        ("n_inputs", c.c_uint32),
+        ("reserved", c.c_uint32),
+        ("type", c.c_char_p),
+        ("only", c.c_char_p),
+        ("user", c.c_void_p),
+        ("on_begin", OnEvent),
+        ("on_line", OnEvent),
+    ]
+
+
 class GenerateOptions(Sized):
     """``sy_generate_options``"""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from ._callbacks import Callbacks
 from ._handle import Handle
 from ._library import call, encode, take_text, text_of
-from ._structs import BenchOptions, GenerateOptions, OnEvent, OnPlan, OnReport, OnText, RuntimeOptions, TrainOptions
+from ._structs import BenchOptions, CheckOptions, GenerateOptions, OnEvent, OnPlan, OnReport, OnText, RuntimeOptions, TrainOptions
 from .errors import Code, Error
 from .pipe import Pipe
 from .results import Generated, Report
@@ -284,6 +284,24 @@ class Runtime(Handle):
         given = c.c_void_p()
         with self._lock:
             call("sy_bench", self._handle, c.byref(options), None, c.byref(given))
+        result: dict[str, Any] = json.loads(take_text(given))
+        return result
+
+    def check(
+        self, plugin: str | os.PathLike[str], *, sets: Sequence[str] = (), inputs: Sequence[str] = (), only: str | None = None
+    ) -> dict[str, Any]:
+        """Tries out what a plugin file offers, as ``switchyard check`` does: {"failed": n, "subjects": [...]}. ``sets`` are
+        options, "out=16"; ``inputs`` of layers, "4x8"."""
+        options = CheckOptions(
+            n_sets=len(sets),
+            sets=(c.c_char_p * len(sets))(*map(encode, sets)),
+            n_inputs=len(inputs),
+            inputs=(c.c_char_p * len(inputs))(*map(encode, inputs)),
+            only=encode(only),
+        )
+        given = c.c_void_p()
+        with self._lock:
+            call("sy_plugin_check", self._handle, encode(os.fspath(plugin)), c.byref(options), c.byref(given))
         result: dict[str, Any] = json.loads(take_text(given))
         return result
 

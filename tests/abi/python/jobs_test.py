@@ -77,6 +77,15 @@ class Jobs(unittest.TestCase):
         result = self.runtime.bench(3, warm_up=1)
         self.assertEqual((len(result["seconds"]), len(result["devices"])), (3, 2))
 
+    def test_check_tries_out_a_plugin(self):
+        plugin = os.path.join(os.environ["SWITCHYARD_BUILD"], "plugins", "sy-schedule-gpipe.so")
+        result = self.runtime.check(plugin)
+        self.assertEqual((result["failed"], result["subjects"][0]["name"]), (0, "gpipe"))
+        layers = os.path.join(os.environ["SWITCHYARD_BUILD"], "tests/plugins/plain/sy-layer-plain.so")
+        only = self.runtime.check(layers, sets=["out=3"], inputs=["4x5"], only="plain_linear")
+        self.assertEqual([s["name"] for s in only["subjects"]], ["plain_linear"])
+        self.assertIn("4x5", only["subjects"][0]["with"].replace(" ", ""))
+
     def test_compare_evaluate_and_config(self):
         self.assertTrue(self.runtime.compare(2)["equal"])
         with Runtime(text=self.runtime.config(), folder=self.folder) as same:

@@ -13,7 +13,7 @@ STRUCTS = {
     "sy_view": _structs.View, "sy_device": _structs.Device, "sy_dtype": _structs.DType, "sy_peak": _structs.Peak,
     "sy_runtime_options": _structs.RuntimeOptions, "sy_step_result": _structs.StepResult, "sy_parameter": _structs.ParameterInfo,
     "sy_report": _structs.Report, "sy_train_options": _structs.TrainOptions, "sy_generate_options": _structs.GenerateOptions,
-    "sy_bench_options": _structs.BenchOptions, "sy_option": plugin._OptionC, "sy_host": plugin._Host, "sy_cost": plugin._CostC,
+    "sy_bench_options": _structs.BenchOptions, "sy_check_options": _structs.CheckOptions, "sy_option": plugin._OptionC, "sy_host": plugin._Host, "sy_cost": plugin._CostC,
     "sy_place_layer": plugin._PlaceLayerC, "sy_place_device": plugin._PlaceDeviceC, "sy_candidate": plugin._CandidateC,
     "sy_evaluation": plugin._EvaluationC, "sy_place": plugin._PlaceC, "sy_placed": plugin._PlacedC,
     "sy_policy_api": plugin._PolicyC, "sy_export": plugin._ExportC, "sy_plugin": plugin._PluginC,
