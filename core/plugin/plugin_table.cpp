@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -81,24 +82,28 @@ void check_size(const std::string& what, std::uint32_t claimed, std::size_t firs
 std::optional<PluginTable> read_table(const sy_export& offered) {
   const PluginKind* kind = find_kind(offered.kind);
   if (!kind) return std::nullopt;
-  const std::string what = std::string("its table ") + kind->kind;
-  if (!offered.table) throw Error(SY_E_ABI, what + " is missing");
-  const auto* theirs = static_cast<const TableHead*>(offered.table);
-  check_size(what, theirs->size, kind->rule->first_size);
+  return read_table(*kind, offered.table);
+}
 
-  const auto copy =
-      std::make_shared<std::max_align_t[]>(kind->rule->full_size / sizeof(std::max_align_t) + 1);  // zeroed
-  const auto size = static_cast<std::uint32_t>(kind->rule->full_size);
+PluginTable read_table(const PluginKind& kind, const void* given) {
+  const std::string what = std::string("its table ") + kind.kind;
+  if (!given) throw Error(SY_E_ABI, what + " is missing");
+  const auto* theirs = static_cast<const TableHead*>(given);
+  check_size(what, theirs->size, kind.rule->first_size);
+
+  // Zeroed, which the gaps inside of larger elements would not be.
+  const auto copy = std::make_shared<std::uintptr_t[]>(kind.rule->full_size / sizeof(std::uintptr_t) + 1);
+  const auto size = static_cast<std::uint32_t>(kind.rule->full_size);
   std::memcpy(copy.get(), theirs, std::min(theirs->size, size));
   auto* head = reinterpret_cast<TableHead*>(copy.get());
   head->size = size;
-  PluginTable table{kind, checked_id(head->id, what), copy.get(), copy};
+  PluginTable table{&kind, checked_id(head->id, what), copy.get(), copy};
   if (!head->help) head->help = "";
   try {
-    kind->rule->check(copy.get());
-    fill_slots(reinterpret_cast<char*>(copy.get()), kind->rule->slots);
+    kind.rule->check(copy.get());
+    fill_slots(reinterpret_cast<char*>(copy.get()), kind.rule->slots);
   } catch (const Error& e) {
-    throw Error(e.code(), std::string(kind->word) + " '" + table.id + "': " + e.what());
+    throw Error(e.code(), std::string(kind.word) + " '" + table.id + "': " + e.what());
   }
   return table;
 }

@@ -36,6 +36,8 @@ struct PluginTable {
 /// Reads what one export points to; nothing when this core does not know the kind. Throws Error(SY_E_ABI): a size that
 /// cannot be, a mandatory slot or the id is missing, or an option that contradicts itself. [any]
 std::optional<PluginTable> read_table(const sy_export& offered);
+/// The same of a kind that is known; lent. [any]
+PluginTable read_table(const PluginKind& kind, const void* table);
 
 /// Sizes as a plugin claims them: at least the first release's, a multiple of a slot, believable. Throws
 /// Error(SY_E_ABI) naming both.

@@ -7,6 +7,7 @@
 #include "../../support/text.hpp"
 #include "base/error.hpp"
 #include "plugin/plugin_table.hpp"
+#include "plugin/table_rule.hpp"
 
 using namespace switchyard;
 using switchyard::test::contains;
@@ -62,6 +63,41 @@ TEST_CASE("a longer table works, by whatever was appended") {
   CHECK(refusal(t) == "");
   t.api.size = sizeof(sy_layer_api) + 80 * sizeof(void*);  // only what this core knows is ever read
   CHECK(refusal(t) == "");
+}
+
+namespace {
+
+/// The layer table of a later release: two slots more, of which each may be empty.
+struct LaterTable {
+  sy_layer_api api;
+  sy_rc (*later)(sy_layer*, sy_error**);
+  const void* (*latest)(sy_layer*);
+};
+
+const SlotRule later_slots[] = {
+    {"later", offsetof(LaterTable, later),
+     reinterpret_cast<AnyFunction>(+[](sy_layer*, sy_error**) -> sy_rc { return SY_E_UNIMPLEMENTED; })},
+    {"latest", offsetof(LaterTable, latest),
+     reinterpret_cast<AnyFunction>(+[](sy_layer*) -> const void* { return nullptr; })}};
+const TableRule later_rule{sizeof(sy_layer_api), sizeof(LaterTable), later_slots, [](const void*) {}};
+const PluginKind later_kind{SY_KIND_LAYER, "layer", "layer type", &later_rule};
+
+}  // namespace
+
+TEST_CASE("a shorter table, of a plugin from before slots were added, works: they are stubs, not what lies behind it") {
+  for (const std::size_t size : {sizeof(sy_layer_api), sizeof(sy_layer_api) + sizeof(void*)}) {
+    LongTable t;
+    t.later = +[] {};
+    t.api.size = static_cast<std::uint32_t>(size);
+    const PluginTable table = read_table(later_kind, &t.api);
+    const auto& read = *static_cast<const LaterTable*>(table.table);
+    CHECK(read.api.size == sizeof(LaterTable));
+    CHECK((read.api.forward == t.api.forward));
+    const bool has_later = size > sizeof(sy_layer_api);
+    if (!has_later) CHECK(read.later(nullptr, nullptr) == SY_E_UNIMPLEMENTED);
+    CHECK((reinterpret_cast<AnyFunction>(read.later) == later_slots[0].stub) != has_later);
+    CHECK(read.latest(nullptr) == nullptr);
+  }
 }
 
 TEST_CASE("sizes that cannot be are refused, naming both") {
