@@ -6,7 +6,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "allocator.hpp"
 #include "cuda/charging.hpp"

@@ -4,8 +4,8 @@
 namespace sy {
 
 /// Opens libtorch_cuda.so beside libtorch_cpu.so, the first time; its operators then work on GPUs, and its allocator
-/// charges blocks to running_origin(). Throws
-/// sy::fault(SY_E_UNAVAILABLE): a LibTorch without it, or without the libraries that it needs. [any]
+/// charges blocks to running_origin(). Throws sy::fault(SY_E_UNAVAILABLE): a LibTorch without it, or without the
+/// libraries that it needs. [any]
 void need_cuda_half();
 
 /// The first time on a thread and stream, which is the current one: what libraries keep for it. [stage]

@@ -105,10 +105,11 @@ void Pipe::Impl::allocate(const StorageOptions& options) {
 void Pipe::Impl::open_links(const std::vector<MicroBatchInput>& micro_batches) {
   std::vector<uint64_t> room(plan.edges.size(), 0);  // of those that must be opened
   for (const Edge& e : plan.edges) {
+    if (!links[e.index]->crosses()) continue;
     uint64_t bytes = e.bytes;
-    for (const MicroBatchInput& m : micro_batches)
-      if (!e.backward) bytes = std::max(bytes, byte_count(m.shapes->out[e.layer][e.output]));
-    if (links[e.index]->crosses() && links[e.index]->room() < bytes) room[e.index] = bytes;
+    if (!e.backward && !micro_batches.empty())  // the first one is the largest, and gradients are the plan's
+      bytes = std::max(bytes, byte_count(micro_batches[0].shapes->out[e.layer][e.output]));
+    if (links[e.index]->room() < bytes) room[e.index] = bytes;
   }
   if (std::ranges::all_of(room, [](uint64_t bytes) { return bytes == 0; })) return;
   on_all([this, room](int d) {
