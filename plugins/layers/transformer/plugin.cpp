@@ -1,9 +1,26 @@
 // What language models are made of.
-#include "attention.hpp"
+#include "../autograd/attention.hpp"
+#include "../autograd/feed_forward.hpp"
+#include "../autograd/gpt_block.hpp"
 #include "embedding.hpp"
-#include "feed_forward.hpp"
-#include "gpt_block.hpp"
 #include "lm_head.hpp"
+
+namespace sy {
+
+struct attention_layer : attention_autograd {
+  static constexpr const char* id = "attention";
+  using attention_autograd::attention_autograd;
+};
+struct feed_forward_layer : feed_forward_autograd {
+  static constexpr const char* id = "feed_forward";
+  using feed_forward_autograd::feed_forward_autograd;
+};
+struct gpt_block_layer : gpt_block_autograd {
+  static constexpr const char* id = "gpt_block";
+  using gpt_block_autograd::gpt_block_autograd;
+};
+
+}  // namespace sy
 
 SY_PLUGIN_NOTE("switchyard.layers.transformer");
 static constexpr sy_export exports[] = {

@@ -9,8 +9,8 @@
 
 namespace sy {
 
-struct mlp_layer {
-  static constexpr const char* id = "mlp";
+struct mlp_autograd {
+  static constexpr const char* id = "mlp by LibTorch's autograd: mlp_autograd";
   static constexpr const char* help =
       "linear layers 0, 1, ... with an activation after each but the last; parameters 0.weight, 0.bias, 1.weight, ...";
   static constexpr sy_option options[] = {
@@ -18,7 +18,7 @@ struct mlp_layer {
       str_option("activation", "\"relu\"", activation_names, "between the layers"),
       bool_option("bias", "true", "add learned biases"),
   };
-  explicit mlp_layer(const config& c)
+  explicit mlp_autograd(const config& c)
       : widths_(c.i64s("widths")), kind_(activation_of(c.str("activation"))), bias_(c.flag("bias")) {
     if (widths_.empty()) throw fault(SY_E_CONFIG, "widths must name at least one layer, e.g. [256, 10]");
     for (std::size_t i = 0; i < widths_.size(); ++i) names_.push_back(std::to_string(i) + ".");

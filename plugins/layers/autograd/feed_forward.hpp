@@ -5,8 +5,8 @@
 
 namespace sy {
 
-struct feed_forward_layer {
-  static constexpr const char* id = "feed_forward";
+struct feed_forward_autograd {
+  static constexpr const char* id = "feed_forward by LibTorch's autograd: feed_forward_autograd";
   static constexpr const char* help =
       "two products with an activation between, with norm and residual: x + down(activation(up(norm(x))))";
   static constexpr sy_option options[] = {
@@ -21,7 +21,7 @@ struct feed_forward_layer {
       i64_option("depth", "0", 0, 1e6,
                  "blocks of the model: starts the last product at 0.02 / sqrt(2 depth); 0: at 0.02"),
   };
-  explicit feed_forward_layer(const config& c) : part_(settings(c), "norm.", "") {}
+  explicit feed_forward_autograd(const config& c) : part_(settings(c), "norm.", "") {}
 
   std::vector<port> infer(uint32_t, ports in) {
     part_.infer(*in[0]);

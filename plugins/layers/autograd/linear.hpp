@@ -9,14 +9,14 @@
 
 namespace sy {
 
-struct linear_layer {
-  static constexpr const char* id = "linear";
+struct linear_autograd {
+  static constexpr const char* id = "linear by LibTorch's autograd: linear_autograd";
   static constexpr const char* help = "y = x W^T + b over the last dimension; weight [out, in], bias [out]";
   static constexpr sy_option options[] = {
       i64_option("out", nullptr, 1, 1e9, "width of the output"),
       bool_option("bias", "true", "add a learned bias"),
   };
-  explicit linear_layer(const config& c) : out(c.i64("out")), bias(c.flag("bias")) {}
+  explicit linear_autograd(const config& c) : out(c.i64("out")), bias(c.flag("bias")) {}
 
   std::vector<port> infer(uint32_t, ports from) {
     in = last_dim(*from[0]);

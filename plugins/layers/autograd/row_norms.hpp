@@ -40,21 +40,21 @@ class row_norm {
   int64_t width_ = 0;
 };
 
-struct layer_norm_layer : row_norm {
-  static constexpr const char* id = "layer_norm";
+struct layer_norm_autograd : row_norm {
+  static constexpr const char* id = "layer_norm by LibTorch's autograd: layer_norm_autograd";
   static constexpr const char* help = "LayerNorm over the last dimension; statistics in fp32";
   static constexpr sy_option options[] = {
       f64_option("eps", "1e-5", 0, 1, "added to the variance"),
       bool_option("bias", "true", "add a learned bias"),
   };
-  explicit layer_norm_layer(const config& c) : row_norm(norm_kind::layer, c.f64("eps"), c.flag("bias")) {}
+  explicit layer_norm_autograd(const config& c) : row_norm(norm_kind::layer, c.f64("eps"), c.flag("bias")) {}
 };
 
-struct rms_norm_layer : row_norm {
-  static constexpr const char* id = "rms_norm";
+struct rms_norm_autograd : row_norm {
+  static constexpr const char* id = "rms_norm by LibTorch's autograd: rms_norm_autograd";
   static constexpr const char* help = "x / sqrt(mean(x^2) + eps) * weight over the last dimension; statistics in fp32";
   static constexpr sy_option options[] = {f64_option("eps", "1e-5", 0, 1, "added to the mean of the squares")};
-  explicit rms_norm_layer(const config& c) : row_norm(norm_kind::rms, c.f64("eps"), false) {}
+  explicit rms_norm_autograd(const config& c) : row_norm(norm_kind::rms, c.f64("eps"), false) {}
 };
 
 }  // namespace sy

@@ -37,19 +37,19 @@ class batchnorm_base {
   int64_t channels_ = 0;
 };
 
-struct batchnorm_layer : batchnorm_base {
-  static constexpr const char* id = "batchnorm";
+struct batchnorm_autograd : batchnorm_base {
+  static constexpr const char* id = "batchnorm by LibTorch's autograd: batchnorm_autograd";
   static constexpr const char* help =
       "batch normalisation per channel, right under micro-batches and recompute; computes in fp32, statistics are kept "
       "in fp32";
-  explicit batchnorm_layer(const config& c) : batchnorm_base(c, false) {}
+  explicit batchnorm_autograd(const config& c) : batchnorm_base(c, false) {}
 };
 
-struct batchnorm_fp32_layer : batchnorm_base {
-  static constexpr const char* id = "batchnorm_fp32";
+struct batchnorm_fp32_autograd : batchnorm_base {
+  static constexpr const char* id = "batchnorm_fp32 by LibTorch's autograd: batchnorm_fp32_autograd";
   static constexpr const char* help =
       "batchnorm whose scale, shift and statistics are fp32 whatever comes in; gives back the type that came in";
-  explicit batchnorm_fp32_layer(const config& c) : batchnorm_base(c, true) {}
+  explicit batchnorm_fp32_autograd(const config& c) : batchnorm_base(c, true) {}
 };
 
 }  // namespace sy

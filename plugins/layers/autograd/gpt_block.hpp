@@ -6,8 +6,8 @@
 
 namespace sy {
 
-struct gpt_block_layer {
-  static constexpr const char* id = "gpt_block";
+struct gpt_block_autograd {
+  static constexpr const char* id = "gpt_block by LibTorch's autograd: gpt_block_autograd";
   static constexpr const char* help =
       "transformer block with norms in front: x + attention(norm1(x)), then + feed-forward(norm2(.)); input [rows, "
       "time, width]";
@@ -26,7 +26,7 @@ struct gpt_block_layer {
       i64_option("depth", "0", 0, 1e6,
                  "blocks of the model: starts residual projections at 0.02 / sqrt(2 depth); 0: at 0.02"),
   };
-  explicit gpt_block_layer(const config& c)
+  explicit gpt_block_autograd(const config& c)
       : attention_(attention_settings(c), "norm1.", "attn."),
         feed_forward_(feed_forward_settings(c), "norm2.", "mlp.") {}
 

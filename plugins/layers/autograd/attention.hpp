@@ -5,8 +5,8 @@
 
 namespace sy {
 
-struct attention_layer {
-  static constexpr const char* id = "attention";
+struct attention_autograd {
+  static constexpr const char* id = "attention by LibTorch's autograd: attention_autograd";
   static constexpr const char* help =
       "multi-head self-attention with its norm and residual: x + attention(norm(x)); input [rows, time, width]";
   static constexpr sy_option options[] = {
@@ -24,7 +24,7 @@ struct attention_layer {
       i64_option("depth", "0", 0, 1e6,
                  "blocks of the model: starts the last product at 0.02 / sqrt(2 depth); 0: at 0.02"),
   };
-  explicit attention_layer(const config& c) : part_(settings(c), "norm.", "") {}
+  explicit attention_autograd(const config& c) : part_(settings(c), "norm.", "") {}
 
   std::vector<port> infer(uint32_t kind, ports in) {
     part_.infer(kind, *in[0]);
