@@ -40,6 +40,7 @@ void add_product_in_parts(at::Tensor& grad, const at::Tensor& dy, const at::Tens
 }  // namespace
 
 void add_product(at::Tensor grad, const at::Tensor& dy, const at::Tensor& x) {
+  if (!grad.defined()) return;
   if (grad.scalar_type() == x.scalar_type())
     grad.addmm_(dy.t(), x);
   else if (x.is_cuda() && grad.scalar_type() == at::kFloat && is_reduced(x.scalar_type()))

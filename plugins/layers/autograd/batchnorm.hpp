@@ -38,7 +38,7 @@ class batchnorm_base {
 };
 
 struct batchnorm_autograd : batchnorm_base {
-  static constexpr const char* id = "batchnorm by LibTorch's autograd: batchnorm_autograd";
+  static constexpr const char* id = "batchnorm_autograd";
   static constexpr const char* help =
       "batch normalisation per channel, right under micro-batches and recompute; computes in fp32, statistics are kept "
       "in fp32";
@@ -46,7 +46,7 @@ struct batchnorm_autograd : batchnorm_base {
 };
 
 struct batchnorm_fp32_autograd : batchnorm_base {
-  static constexpr const char* id = "batchnorm_fp32 by LibTorch's autograd: batchnorm_fp32_autograd";
+  static constexpr const char* id = "batchnorm_fp32_autograd";
   static constexpr const char* help =
       "batchnorm whose scale, shift and statistics are fp32 whatever comes in; gives back the type that came in";
   explicit batchnorm_fp32_autograd(const config& c) : batchnorm_base(c, true) {}

@@ -10,7 +10,7 @@
 namespace sy {
 
 struct linear_autograd {
-  static constexpr const char* id = "linear by LibTorch's autograd: linear_autograd";
+  static constexpr const char* id = "linear_autograd";
   static constexpr const char* help = "y = x W^T + b over the last dimension; weight [out, in], bias [out]";
   static constexpr sy_option options[] = {
       i64_option("out", nullptr, 1, 1e9, "width of the output"),

@@ -10,7 +10,7 @@
 namespace sy {
 
 struct mlp_autograd {
-  static constexpr const char* id = "mlp by LibTorch's autograd: mlp_autograd";
+  static constexpr const char* id = "mlp_autograd";
   static constexpr const char* help =
       "linear layers 0, 1, ... with an activation after each but the last; parameters 0.weight, 0.bias, 1.weight, ...";
   static constexpr sy_option options[] = {

@@ -41,7 +41,7 @@ class row_norm {
 };
 
 struct layer_norm_autograd : row_norm {
-  static constexpr const char* id = "layer_norm by LibTorch's autograd: layer_norm_autograd";
+  static constexpr const char* id = "layer_norm_autograd";
   static constexpr const char* help = "LayerNorm over the last dimension; statistics in fp32";
   static constexpr sy_option options[] = {
       f64_option("eps", "1e-5", 0, 1, "added to the variance"),
@@ -51,7 +51,7 @@ struct layer_norm_autograd : row_norm {
 };
 
 struct rms_norm_autograd : row_norm {
-  static constexpr const char* id = "rms_norm by LibTorch's autograd: rms_norm_autograd";
+  static constexpr const char* id = "rms_norm_autograd";
   static constexpr const char* help = "x / sqrt(mean(x^2) + eps) * weight over the last dimension; statistics in fp32";
   static constexpr sy_option options[] = {f64_option("eps", "1e-5", 0, 1, "added to the mean of the squares")};
   explicit rms_norm_autograd(const config& c) : row_norm(norm_kind::rms, c.f64("eps"), false) {}

@@ -10,75 +10,27 @@
 #include <limits>
 
 #include "blocks/dropout.hpp"
-#include "blocks/init.hpp"
 
 namespace sy {
 
-attention_settings::attention_settings(const config& c)
-    : heads(c.i64("heads")),
-      kv_heads(c.i64("kv_heads")),
-      depth(c.i64("depth")),
-      causal(c.flag("causal")),
-      bias(c.flag("bias")),
-      rotary(c.flag("rotary")),
-      rotary_base(c.f64("rotary_base")),
-      dropout(c.f64("dropout")),
-      eps(c.f64("eps")),
-      kind(norm_of(c.str("norm"))) {
-  if (kv_heads == 0) kv_heads = heads;
-  if (heads % kv_heads != 0)
-    throw fault(SY_E_CONFIG,
-                "heads = " + std::to_string(heads) + " is no multiple of kv_heads = " + std::to_string(kv_heads));
-}
-
-self_attention::self_attention(const attention_settings& settings, const std::string& norm_prefix,
-                               const std::string& prefix)
-    : set_(settings),
-      norm_(settings.kind, settings.eps, settings.bias, norm_prefix),
-      prefix_(prefix),
-      qkv_(prefix + "qkv."),
-      out_(prefix + "out."),
-      probabilities_(prefix + "probabilities"),
-      residual_(prefix + "residual") {}
-
-void self_attention::infer(uint32_t kind, const sy_port& x) {
-  if (kind == SY_PREFILL || kind == SY_DECODE)
-    throw fault(SY_E_UNIMPLEMENTED, "this attention has no key-value cache yet; generation runs it without one");
-  if (x.ndim != 3) throw fault(SY_E_CONFIG, "attention needs an input of shape [rows, time, width]");
-  if (elements_of(x) == 0) throw fault(SY_E_CONFIG, "attention needs at least one row and one position");
-  width_ = x.shape[2];
-  if (width_ % set_.heads != 0)
-    throw fault(SY_E_CONFIG,
-                "the width " + std::to_string(width_) + " is no multiple of heads = " + std::to_string(set_.heads));
-  head_ = width_ / set_.heads;
-  if (set_.rotary && head_ % 2 != 0)
-    throw fault(SY_E_CONFIG, "rotary positions need an even head width, not " + std::to_string(head_));
-}
-
-void self_attention::declare(std::vector<param>& to) const {
-  norm_.declare(to, width_);
-  const double residual_std = set_.depth > 0 ? 0.02 / std::sqrt(2.0 * static_cast<double>(set_.depth)) : 0.02;
-  declare_linear(to, qkv_, width_, (set_.heads + 2 * set_.kv_heads) * head_, set_.bias, normal(0.02), "zeros");
-  declare_linear(to, out_, width_, width_, set_.bias, normal(residual_std), "zeros");
-}
-
 at::Tensor self_attention::forward(pass& p, const at::Tensor& x, int64_t rows) const {
-  at::Tensor h = norm_.apply(p, x);
-  at::Tensor qkv = at::linear(h, p(qkv_, "weight"), p(qkv_, "bias"));
+  at::Tensor h = form_.before.apply(p, x);
+  at::Tensor qkv = at::linear(h, p(form_.qkv, "weight"), p(form_.qkv, "bias"));
   h.reset();
   at::Tensor o = attend(p, std::move(qkv), rows);
-  at::Tensor y = at::linear(o, p(out_, "weight"), p(out_, "bias"));
+  at::Tensor y = at::linear(o, p(form_.out, "weight"), p(form_.out, "bias"));
   o.reset();
-  y = dropout(p, y, set_.dropout, residual_.c_str());
-  return set_.residual ? y.add_(x) : y;
+  y = dropout(p, y, form_.set.dropout, form_.residual.c_str());
+  return form_.set.residual ? y.add_(x) : y;
 }
 
 at::Tensor self_attention::attend(pass& p, at::Tensor qkv, int64_t rows) const {
-  const int64_t time = qkv.size(0) / rows, groups = set_.heads / set_.kv_heads;
-  auto parts = qkv.view({rows, time, -1, head_}).split_with_sizes({set_.heads, set_.kv_heads, set_.kv_heads}, 2);
+  const int64_t time = qkv.size(0) / rows, groups = form_.set.heads / form_.set.kv_heads;
+  auto parts = qkv.view({rows, time, -1, form_.head})
+                   .split_with_sizes({form_.set.heads, form_.set.kv_heads, form_.set.kv_heads}, 2);
   qkv.reset();
-  if (set_.rotary) {
-    const rotary_table table = make_rotary_table(time, head_, set_.rotary_base, parts[0].options());
+  if (form_.set.rotary) {
+    const rotary_table table = make_rotary_table(time, form_.head, form_.set.rotary_base, parts[0].options());
     parts[0] = turn(parts[0], table);
     parts[1] = turn(parts[1], table);
   }
@@ -86,30 +38,30 @@ at::Tensor self_attention::attend(pass& p, at::Tensor qkv, int64_t rows) const {
     if (groups > 1)  // each key and value head serves `groups` query heads in a row
       parts[i] = parts[i]
                      .unsqueeze(3)
-                     .expand({rows, time, set_.kv_heads, groups, head_})
-                     .reshape({rows, time, set_.heads, head_});
-    else if (i == 2 && set_.rotary)
+                     .expand({rows, time, form_.set.kv_heads, groups, form_.head})
+                     .reshape({rows, time, form_.set.heads, form_.head});
+    else if (i == 2 && form_.set.rotary)
       parts[i] = parts[i].clone();  // or it would keep all of qkv alive
   }
   at::Tensor q = parts[0].transpose(1, 2), k = parts[1].transpose(1, 2), v = parts[2].transpose(1, 2);
   parts.clear();
   const at::Tensor o = drops(p.training()) ? attend_with_dropout(p, q, k, v)
-                                           : at::scaled_dot_product_attention(q, k, v, {}, 0.0, set_.causal);
-  return o.transpose(1, 2).reshape({rows * time, width_});
+                                           : at::scaled_dot_product_attention(q, k, v, {}, 0.0, form_.set.causal);
+  return o.transpose(1, 2).reshape({rows * time, form_.width});
 }
 
 /// LibTorch's own dropout would draw from its own generator.
 at::Tensor self_attention::attend_with_dropout(pass& p, const at::Tensor& q, const at::Tensor& k,
                                                const at::Tensor& v) const {
-  at::Tensor scores = at::matmul(q, k.transpose(2, 3)).mul_(1.0 / std::sqrt(static_cast<double>(head_)));
-  if (set_.causal) {
+  at::Tensor scores = at::matmul(q, k.transpose(2, 3)).mul_(1.0 / std::sqrt(static_cast<double>(form_.head)));
+  if (form_.set.causal) {
     const int64_t time = q.size(2);
     const at::Tensor later = at::ones({time, time}, q.options().dtype(at::kBool)).triu_(1);
     scores.masked_fill_(later, -std::numeric_limits<double>::infinity());
   }
   at::Tensor probabilities = at::softmax(scores, -1);
   scores.reset();
-  probabilities = dropout(p, probabilities, set_.dropout, probabilities_.c_str());
+  probabilities = dropout(p, probabilities, form_.set.dropout, form_.probabilities.c_str());
   return at::matmul(probabilities, v);
 }
 
@@ -122,16 +74,16 @@ struct self_attention::sizes {
         rows(rows_of(x)),
         time(static_cast<uint64_t>(x.shape[1])),
         stream(bytes_of(x)),
-        key(stream / static_cast<uint64_t>(s.set_.heads) * static_cast<uint64_t>(s.set_.kv_heads)),
+        key(stream / static_cast<uint64_t>(s.form_.set.heads) * static_cast<uint64_t>(s.form_.set.kv_heads)),
         qkv(stream + 2 * key),
-        lse(rows * static_cast<uint64_t>(s.set_.heads) * std::max<uint64_t>(4, elem)),
-        scores(rows * time * static_cast<uint64_t>(s.set_.heads)),
-        table(s.set_.rotary ? time * static_cast<uint64_t>(s.head_) * elem : 0),
+        lse(rows * static_cast<uint64_t>(s.form_.set.heads) * std::max<uint64_t>(4, elem)),
+        scores(rows * time * static_cast<uint64_t>(s.form_.set.heads)),
+        table(s.form_.set.rotary ? time * static_cast<uint64_t>(s.form_.head) * elem : 0),
         tile(query_tile(time) * std::min<uint64_t>(512, time) * std::max<uint64_t>(4, elem)),
-        weights_qkv(
-            gradient_bytes((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * qkv / rows / elem, elem)),
-        weights_out(
-            gradient_bytes((static_cast<uint64_t>(s.width_) + (s.set_.bias ? 1 : 0)) * stream / rows / elem, elem)) {}
+        weights_qkv(gradient_bytes(
+            (static_cast<uint64_t>(s.form_.width) + (s.form_.set.bias ? 1 : 0)) * qkv / rows / elem, elem)),
+        weights_out(gradient_bytes(
+            (static_cast<uint64_t>(s.form_.width) + (s.form_.set.bias ? 1 : 0)) * stream / rows / elem, elem)) {}
   uint64_t elem, rows, time;
   uint64_t stream;  // x, h, q, o: [rows * time, width]
   uint64_t key;     // k or v
@@ -145,32 +97,18 @@ struct self_attention::sizes {
   static uint64_t query_tile(uint64_t time) { return time >= 768 ? 256 : time >= 192 ? 64 : 32; }
 };
 
-void self_attention::add_flops(cost& c, const sy_port& x) const {
-  const sizes z(*this, x);
-  norm_.add_flops(c, z.rows, width_);
-  add_linear_flops(c, z.rows, width_, static_cast<int64_t>(z.qkv / z.rows / z.elem), set_.bias);
-  // q k^T and the product with v; each has two products in its backward, which also makes the scores again
-  const double share = set_.causal ? 0.5 * (1.0 + 1.0 / static_cast<double>(z.time)) : 1.0;
-  const double product = 2.0 * static_cast<double>(z.scores) * static_cast<double>(head_) * share;
-  const double softmax = 5.0 * static_cast<double>(z.scores) * share;
-  add_elementwise_flops(c, 2 * product + softmax, 5 * product + 2 * softmax);
-  add_linear_flops(c, z.rows, width_, width_, set_.bias);
-  const double n = static_cast<double>(z.rows) * static_cast<double>(width_);
-  add_elementwise_flops(c, (set_.residual ? n : 0) + (set_.dropout > 0 ? 2 * n : 0), set_.residual ? n : 0);
-}
-
 void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training) const {
   const sizes z(*this, x);
-  const bool grouped = set_.kv_heads < set_.heads, normed = !norm_.is_none();
+  const bool grouped = form_.set.kv_heads < form_.set.heads, normed = !form_.before.is_none();
   uint64_t inputs = z.qkv;  // what attention reads and keeps
   if (normed) {
-    bytes.take(norm_.forward_scratch(z.rows, width_, x.dtype) + z.stream);
-    bytes.drop(norm_.forward_scratch(z.rows, width_, x.dtype));
-    bytes.take(norm_.saved_bytes(z.rows, width_, x.dtype));
+    bytes.take(form_.before.forward_scratch(z.rows, form_.width, x.dtype) + z.stream);
+    bytes.drop(form_.before.forward_scratch(z.rows, form_.width, x.dtype));
+    bytes.take(form_.before.saved_bytes(z.rows, form_.width, x.dtype));
   }
   bytes.take(z.qkv);
-  if (!training && normed) bytes.drop(z.stream + norm_.saved_bytes(z.rows, width_, x.dtype));
-  if (set_.rotary) {
+  if (!training && normed) bytes.drop(z.stream + form_.before.saved_bytes(z.rows, form_.width, x.dtype));
+  if (form_.set.rotary) {
     bytes.take(z.table + 3 * z.stream + (grouped ? z.key : 0));
     bytes.drop(z.qkv + (grouped ? z.key : 0));
     inputs = 3 * z.stream;
@@ -180,7 +118,7 @@ void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training)
   }
   if (drops(training)) {
     bytes.take(3 * z.stream);  // contiguous copies of q, k, v
-    bytes.take(2 * z.scores * z.elem + (set_.causal ? z.time * z.time : 0));
+    bytes.take(2 * z.scores * z.elem + (form_.set.causal ? z.time * z.time : 0));
     bytes.drop(z.scores * z.elem);
     bytes.take(z.scores * (1 + z.elem));
     bytes.drop(inputs);
@@ -202,7 +140,7 @@ void self_attention::walk_forward(tally& bytes, const sy_port& x, bool training)
 
 void self_attention::walk_backward(tally& bytes, const sy_port& x) const {
   const sizes z(*this, x);
-  const bool normed = !norm_.is_none();
+  const bool normed = !form_.before.is_none();
   if (drops(true)) bytes.take(z.stream);
   bytes.take(z.stream + z.weights_out);
   bytes.drop(z.weights_out + (drops(true) ? z.stream + z.stream / z.elem : 0));
@@ -230,8 +168,9 @@ void self_attention::walk_backward(tally& bytes, const sy_port& x) const {
   bytes.drop(z.qkv + z.weights_qkv);
   if (!normed) return;
   bytes.drop(z.stream);
-  bytes.take(z.stream + norm_.backward_scratch(z.rows, width_, x.dtype));
-  bytes.drop(z.stream + norm_.saved_bytes(z.rows, width_, x.dtype) + norm_.backward_scratch(z.rows, width_, x.dtype));
+  bytes.take(z.stream + form_.before.backward_scratch(z.rows, form_.width, x.dtype));
+  bytes.drop(z.stream + form_.before.saved_bytes(z.rows, form_.width, x.dtype) +
+             form_.before.backward_scratch(z.rows, form_.width, x.dtype));
 }
 
 }  // namespace sy

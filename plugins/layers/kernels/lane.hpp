@@ -8,7 +8,7 @@
 // SY_E_UNIMPLEMENTED on CUDA in a build without it.
 #pragma once
 
-#include "switchyard/cpp/plugin.hpp"
+#include "switchyard/base.h"
 
 namespace sy::kernels {
 
@@ -32,12 +32,12 @@ void each(const lane& on, int64_t n, int64_t grain, const Body& body) {
 }
 
 /// The type of sums and statistics.
-inline sy_dtype wide(sy_dtype type) { return type.bits == 64 ? f64 : f32; }
+constexpr sy_dtype wide(sy_dtype type) { return {SY_FLOAT, static_cast<uint8_t>(type.bits == 64 ? 64 : 32), 1}; }
 
 /// A gradient that a kernel adds to, of `type` fp32, bf16 or fp64; data NULL: not wanted.
 struct sum {
   void* data = nullptr;
-  sy_dtype type = f32;
+  sy_dtype type{SY_FLOAT, 32, 1};
   explicit operator bool() const { return data != nullptr; }
 };
 

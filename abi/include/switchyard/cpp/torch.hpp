@@ -80,6 +80,9 @@ auto in_call(const sy_call& call, bool gradients, Body&& body) {
   }
 }
 
+/// A backward follows this forward.
+inline bool keeps(const sy_call& call) { return call.kind == SY_TRAIN && !(call.flags & SY_CALL_NO_SAVE); }
+
 // ---- bound parameters ---------------------------------------------------------------------------------------------
 
 /// The core's views as tensors, by name. Trained weights are leaves whose .grad is the core's gradient view (of its
@@ -204,10 +207,19 @@ struct torch_table : layer_table<L> {
     const error_slot slot(err);
     return base::backward(l, call, take, err);
   }
+  static sy_rc backward_input(sy_layer* l, const sy_call* call, sy_saved* lend, sy_error** err) {
+    const error_slot slot(err);
+    return base::backward_input(l, call, lend, err);
+  }
+  static sy_rc backward_weight(sy_layer* l, const sy_call* call, sy_saved* take, sy_error** err) {
+    const error_slot slot(err);
+    return base::backward_weight(l, call, take, err);
+  }
   static constexpr sy_layer_api table = [] {
     sy_layer_api t = base::table;
     t.forward = forward;
     t.backward = backward;
+    if (base::splits) t.backward_input = backward_input, t.backward_weight = backward_weight;
     return t;
   }();
 };

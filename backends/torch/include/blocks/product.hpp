@@ -18,7 +18,7 @@ SY_EXPORT void product_backward_out(at::Tensor dx, const at::Tensor& dy, const a
 /// dx += dy W: the gradient of an x that goes into several products.
 SY_EXPORT void add_product_backward(at::Tensor dx, const at::Tensor& dy, const at::Tensor& weight);
 
-/// grad [out, in] += dy^T x. The sum is made inside the product where grad has the operands' type, and on CUDA where it
+/// grad [out, in] += dy^T x; undefined: nothing. The sum is made inside the product where grad has the operands' type, and on CUDA where it
 /// is fp32; else in parts of add_product_scratch() bytes.
 SY_EXPORT void add_product(at::Tensor grad, const at::Tensor& dy, const at::Tensor& x);
 
