@@ -58,8 +58,13 @@ class StageAccount {
     memory.forward_peak = ledger_.peak();
     memory.saved = ledger_.live();
     ledger_.restart_peak();
-    backward();
+    const Ledger after_forward = ledger_;
+    backward(false);
     memory.backward_peak = ledger_.peak();
+    ledger_ = after_forward;
+    backward(true);
+    memory.input_peak = ledger_.peak();
+    for (int l = stage_.first; l <= stage_.last; ++l) memory.held += held(layers_[l]);
     return memory;
   }
 
@@ -178,13 +183,19 @@ class StageAccount {
       if (c.keep_out >> o & 1) ledger_.drop(made(layer, o));
   }
 
-  void backward() {
+  /// Bytes of what a layer keeps from I to W.
+  uint64_t held(const Layer& layer) const { return layer.splits() ? cost(layer.index).bytes_held : 0; }
+
+  void backward(bool input_only) {
     for (int l = stage_.first; l <= stage_.last; ++l)
       for (std::size_t o = 0; o < layers_[l].uses.size(); ++o)
         for (const Use& use : layers_[l].uses[o])
           if (!here(use.layer) && layers_[use.layer].wants[use.slot])
             ledger_.hold({Key::gradient, use.layer, use.slot}, bytes_out(l, static_cast<int>(o)));
-    for (int l = stage_.last; l >= stage_.first; --l) backward(layers_[l]);
+    for (int l = stage_.last; l >= stage_.first; --l) {
+      backward(layers_[l]);
+      if (input_only) ledger_.add(held(layers_[l]));
+    }
   }
 
   void backward(const Layer& layer) {

@@ -67,6 +67,8 @@ struct StageMemory {
   uint64_t saved = 0;          // from the end of F to B
   uint64_t forward_peak = 0;   // inside F, what it leaves saved included
   uint64_t backward_peak = 0;  // inside B, what F left saved included
+  uint64_t input_peak = 0;     // inside I, likewise
+  uint64_t held = 0;           // from the end of I to W
 };
 
 /// Bytes of one micro-batch that a stage takes from and hands to other stages of its device: they wait there in

@@ -64,7 +64,8 @@ typedef struct sy_cost {
   double flops_input;        /* backward for the inputs */
   double flops_weight;       /* backward for the weights */
   uint64_t bytes_saved;      /* kept from forward to backward, without the kept inputs and outputs named below */
-  uint64_t bytes_held;       /* kept from backward_input to backward_weight */
+  uint64_t bytes_held;       /* kept from backward_input to backward_weight: all of it, with inputs and gradients that
+                                stay because of it */
   uint64_t bytes_workspace;  /* more that is alive at the worst moment inside forward (outputs not counted) */
   uint64_t bytes_workspace_backward; /* the same inside backward (input gradients not counted) */
   uint64_t keep_in;          /* bit i: input i must stay unchanged until backward; the core keeps and counts it once */

@@ -74,7 +74,7 @@ class Linear : public bound {
   sy::cost cost(uint32_t, sy::const_ports in) const {
     const double flops = 2.0 * static_cast<double>(elements(*in[0])) * static_cast<double>(out_);
     sy::cost c{flops, flops, flops};
-    c.bytes_held = sy::bytes_of(*in[0]) / static_cast<uint64_t>(in_) * static_cast<uint64_t>(out_);
+    c.bytes_held = sy::bytes_of(*in[0]) / static_cast<uint64_t>(in_) * static_cast<uint64_t>(in_ + out_);  // x, dy
     c.keep_in = 1;
     return c;
   }
