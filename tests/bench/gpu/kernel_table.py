@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which kernels a training step of ours spends its time in: `switchyard bench` in this process, under torch.profiler.
+"""Which kernels a training step of ours spends its time in: steps in this process, under torch.profiler.
 
     tests/bench/gpu/kernel_table.py [SHAPE] [--set KEY=VALUE]... [--rows N]           shapes as tests/bench/gpu/run; default M
 
@@ -44,10 +44,13 @@ def main():
     parser.add_argument('--set', action='append', default=[])
     arguments = parser.parse_args()
     overrides = bench.settings(bench.SHAPES[arguments.shape], 1, arguments.set)
-    with switchyard.Runtime(str(HERE / 'gpt.toml'), overrides) as runtime:
-        runtime.bench(1)
+    shape = (bench.MICRO_BATCHES * bench.SHAPES[arguments.shape][3], bench.CONTEXT)
+    ids = torch.randint(bench.VOCABULARY, shape)
+    with switchyard.Runtime(str(HERE / 'gpt.toml'), overrides) as runtime, runtime.plan().build() as pipe:
+        pipe.step(ids, ids)
         with profile(activities=[ProfilerActivity.CUDA]) as seen:
-            runtime.bench(STEPS)
+            for _ in range(STEPS):
+                pipe.step(ids, ids)
     events = [e for e in seen.events() if e.device_type == torch.autograd.DeviceType.CUDA]
     rows = {}
     for e in events:
