@@ -8,7 +8,7 @@
 #include <string>
 
 #include "allocator.hpp"
-#include "cuda/charging.hpp"
+#include "cuda/half.hpp"
 #include "switchyard/cpp/torch.hpp"
 
 namespace sy {
@@ -48,6 +48,8 @@ void need_cuda_half() {
   static std::once_flag once;
   std::call_once(once, open_cuda_half);
 }
+
+void multiply_on_gpu(const MatrixProduct& p) { half->multiply(p); }
 
 void need_libraries(const void* native_stream) {
   static thread_local std::set<const void*> known;

@@ -4,14 +4,14 @@
 #include <memory>
 #include <utility>
 
-#include "charging.hpp"
+#include "half.hpp"
 
 struct cublasContext;
 namespace at::cuda {
 // Their own header asks for those of every CUDA library.
 cublasContext* getCurrentCUDABlasHandle();
 void* getCUDABlasLtWorkspace();
-}
+}  // namespace at::cuda
 
 namespace sy {
 namespace {
@@ -155,4 +155,4 @@ void open_libraries() {
 }  // namespace sy
 
 extern "C" __attribute__((visibility("default")))
-const sy::CudaHalf switchyard_torch_cuda{&sy::charge_blocks, &sy::open_libraries};
+const sy::CudaHalf switchyard_torch_cuda{&sy::charge_blocks, &sy::open_libraries, &sy::multiply};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "matrix_product.hpp"
 #include "switchyard/base.h"
 
 namespace sy {
@@ -19,6 +20,10 @@ struct CudaHalf {
   void (*charge_blocks)(const Charging& accounts);
   /// Makes what libraries keep for the current stream, their workspaces among it, so that no account pays for it.
   void (*open_libraries)();
+  /// On the current device and LibTorch's current stream. Throws std::runtime_error.
+  void (*multiply)(const MatrixProduct&);
 };
+
+void multiply(const MatrixProduct&);
 
 }  // namespace sy
