@@ -1,6 +1,7 @@
 #include "blocks/batch_norm.hpp"
 
 #include <ATen/ops/native_batch_norm.h>
+#include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/pow.h>
 
 #include "blocks/wide.hpp"
@@ -24,24 +25,57 @@ void batch_norm::declare(std::vector<param>& to, const std::string& prefix, int6
   add(deferred ? "seen.m2" : "seen.var", {channels}, "zeros", SY_ACCUMULATOR, SY_CLASS_FP32);
 }
 
+namespace {
+
+at::Tensor cast(const at::Tensor& t, const at::Tensor& as) { return t.defined() ? t.to(as.scalar_type()) : t; }
+
+}  // namespace
+
 at::Tensor batch_norm::apply(pass& p, std::string_view prefix, const at::Tensor& x) const {
+  statistics unused;
+  return forward(p, prefix, x, unused);
+}
+
+/// In the type of the statistics, channels second.
+at::Tensor batch_norm::as_wide(const at::Tensor& x) const {
   at::Tensor wide = widened(x);
-  if (axis == -1 && x.dim() != 2) wide = wide.reshape({-1, x.size(-1)});
+  return axis == -1 && x.dim() != 2 ? wide.reshape({-1, x.size(-1)}) : wide;
+}
+
+at::Tensor batch_norm::forward(pass& p, std::string_view prefix, const at::Tensor& x, statistics& kept) const {
+  at::Tensor wide = as_wide(x);
   const int64_t channels = wide.size(1), count = wide.numel() / channels;
-  const at::Tensor weight = widened(p(prefix, "weight")), bias = widened(p(prefix, "bias"));
+  const at::Tensor weight = cast(p(prefix, "weight"), wide), bias = cast(p(prefix, "bias"), wide);
   at::Tensor y;
   if (p.training() && !frozen) {
-    if (count < 2)
-      throw fault(SY_E_DATA, one_value_per_channel);
-    at::Tensor mean, invstd;
-    std::tie(y, mean, invstd) = at::native_batch_norm(wide, weight, bias, {}, {}, /*training=*/true, 0.0, eps);
-    if (p.first_run()) gather(p, prefix, mean.detach(), invstd.detach(), count);
+    if (count < 2) throw fault(SY_E_DATA, one_value_per_channel);
+    std::tie(y, kept.mean, kept.invstd) =
+        at::native_batch_norm(wide, weight, bias, {}, {}, /*training=*/true, 0.0, eps);
+    if (p.first_run()) gather(p, prefix, kept.mean.detach(), kept.invstd.detach(), count);
   } else {
-    const at::ScalarType type = wide.scalar_type();
-    y = std::get<0>(at::native_batch_norm(wide, weight, bias, p(prefix, "running_mean").to(type),
-                                          p(prefix, "running_var").to(type), /*training=*/false, 0.0, eps));
+    y = std::get<0>(at::native_batch_norm(wide, weight, bias, cast(p(prefix, "running_mean"), wide),
+                                          cast(p(prefix, "running_var"), wide), /*training=*/false, 0.0, eps));
   }
+  wide.reset();
   return y.reshape(x.sizes()).to(x.scalar_type());
+}
+
+at::Tensor batch_norm::backward(const bound_params& params, std::string_view prefix, const at::Tensor& dy,
+                                const at::Tensor& x, const statistics& kept, bool wanted) const {
+  at::Tensor weight_grad = params.grad(prefix, "weight"), bias_grad = params.grad(prefix, "bias");
+  at::Tensor wide = as_wide(x), wide_dy = as_wide(dy), running_mean, running_var;
+  const bool by_batch = kept.mean.defined();
+  if (!by_batch) {
+    running_mean = cast(params.find(prefix, "running_mean"), wide);
+    running_var = cast(params.find(prefix, "running_var"), wide);
+  }
+  auto [dx, dw, db] = at::native_batch_norm_backward(wide_dy, wide, cast(params.find(prefix, "weight"), wide),
+                                                     running_mean, running_var, kept.mean, kept.invstd, by_batch, eps,
+                                                     {wanted, weight_grad.defined(), bias_grad.defined()});
+  wide.reset(), wide_dy.reset();
+  if (weight_grad.defined()) weight_grad.add_(dw);
+  if (bias_grad.defined()) bias_grad.add_(db);
+  return wanted ? dx.reshape(x.sizes()).to(x.scalar_type()) : at::Tensor();
 }
 
 void batch_norm::gather(pass& p, std::string_view prefix, const at::Tensor& mean, const at::Tensor& invstd,

@@ -1,55 +1,50 @@
-// Batch normalisation as a layer: of [rows, channels, ...] (axis = 1) or [..., channels] (axis = -1), any number of
-// dimensions.
+// Batch normalisation as LibTorch's autograd does it.
 #pragma once
 
-#include "blocks/batch_norm.hpp"
-#include "blocks/cost.hpp"
+#include "../norm/batchnorm_form.hpp"
 #include "blocks/wide.hpp"
 
 namespace sy {
 
-class batchnorm_base {
+template <class Form>
+class batch_norm_autograd : public Form {
  public:
-  static constexpr const char* statistics_kinds[] = {"micro", "deferred", nullptr};
-  static constexpr sy_option options[] = {
-      i64_option("axis", "1", -1, 1, "of the channels: 1 for [rows, channels, ...], -1 for [rows, time, channels]"),
-      f64_option("momentum", "0.1", 0, 1, "share of the new statistics in the running ones"),
-      f64_option("eps", "1e-5", 0, 1, "added to the variance"),
-      bool_option("affine", "true", "learned scale and shift"),
-      bool_option("frozen", "false", "normalise with the running statistics in training too, and leave them alone"),
-      str_option("statistics", "\"micro\"", statistics_kinds,
-                 "running statistics: micro, one update per micro-batch; deferred, one per step from all its samples"),
-  };
-  batchnorm_base(const config& c, bool fp32);
+  using Form::Form;
 
-  std::vector<port> infer(uint32_t kind, ports in);
-  std::vector<param> params() const {
-    std::vector<param> all;
-    norm_.declare(all, "", channels_);
-    return all;
+  sy::cost cost(uint32_t kind, const_ports in) const {
+    const sy_port& x = *in[0];
+    const uint64_t n = elements_of(x), wide = wide_width(x.dtype), channels = static_cast<uint64_t>(this->channels_);
+    const bool casts = is_reduced(x.dtype);
+    sy::cost c;
+    add_elementwise_flops(c, 8 * static_cast<double>(n), 12 * static_cast<double>(n));
+    const uint64_t statistics = 5 * channels * wide;
+    c.bytes_workspace = statistics + (casts ? n * wide * (kind == SY_TRAIN ? 1 : 2) : 0);
+    if (kind != SY_TRAIN) return c;
+    if (!casts) c.keep_in = 1;
+    const uint64_t weights = casts && this->norm_.affine && !this->norm_.fp32_weights ? channels * wide : 0;
+    c.bytes_saved = 2 * channels * wide + weights + (casts ? n * wide : 0);
+    // LibTorch's backward on the CPU holds one more tensor of the input's size
+    c.bytes_workspace_backward = 2 * channels * wide + n * wide + (casts ? 2 * n * wide - n * width_of(x.dtype) : 0);
+    return c;
   }
-  sy::cost cost(uint32_t kind, const_ports in) const;
-  at::Tensor forward(pass& p) const { return norm_.apply(p, "", p.in(0)); }
-  void finish(pass& p) const { norm_.finish(p, ""); }
-
- private:
-  batch_norm norm_;
-  int64_t channels_ = 0;
+  at::Tensor forward(pass& p) const { return this->norm_.apply(p, "", p.in(0)); }
+  void finish(pass& p) const { this->norm_.finish(p, ""); }
 };
 
-struct batchnorm_autograd : batchnorm_base {
+struct batchnorm_autograd : batch_norm_autograd<batchnorm_form> {
   static constexpr const char* id = "batchnorm_autograd";
   static constexpr const char* help =
-      "batch normalisation per channel, right under micro-batches and recompute; computes in fp32, statistics are kept "
-      "in fp32";
-  explicit batchnorm_autograd(const config& c) : batchnorm_base(c, false) {}
+      "batchnorm by LibTorch's autograd: batch normalisation per channel, right under micro-batches and recompute; "
+      "computes in fp32, statistics are kept in fp32";
+  using batch_norm_autograd::batch_norm_autograd;
 };
 
-struct batchnorm_fp32_autograd : batchnorm_base {
+struct batchnorm_fp32_autograd : batch_norm_autograd<batchnorm_fp32_form> {
   static constexpr const char* id = "batchnorm_fp32_autograd";
   static constexpr const char* help =
-      "batchnorm whose scale, shift and statistics are fp32 whatever comes in; gives back the type that came in";
-  explicit batchnorm_fp32_autograd(const config& c) : batchnorm_base(c, true) {}
+      "batchnorm_fp32 by LibTorch's autograd: batchnorm whose scale, shift and statistics are fp32 whatever comes in; "
+      "gives back the type that came in";
+  using batch_norm_autograd::batch_norm_autograd;
 };
 
 }  // namespace sy

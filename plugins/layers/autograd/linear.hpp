@@ -1,34 +1,18 @@
-// y = x W^T + b over the last dimension; W [out, in], b [out].
+// linear as LibTorch's autograd does it.
 #pragma once
 
 #include <ATen/ops/linear.h>
 
-#include "blocks/cost.hpp"
-#include "blocks/init.hpp"
-#include "switchyard/cpp/torch.hpp"
+#include "../dense/linear_form.hpp"
 
 namespace sy {
 
-struct linear_autograd {
+struct linear_autograd : linear_form {
   static constexpr const char* id = "linear_autograd";
-  static constexpr const char* help = "y = x W^T + b over the last dimension; weight [out, in], bias [out]";
-  static constexpr sy_option options[] = {
-      i64_option("out", nullptr, 1, 1e9, "width of the output"),
-      bool_option("bias", "true", "add a learned bias"),
-  };
-  explicit linear_autograd(const config& c) : out(c.i64("out")), bias(c.flag("bias")) {}
+  static constexpr const char* help =
+      "linear by LibTorch's autograd: y = x W^T + b over the last dimension; weight [out, in], bias [out]";
+  using linear_form::linear_form;
 
-  std::vector<port> infer(uint32_t, ports from) {
-    in = last_dim(*from[0]);
-    port y = like(*from[0]);
-    y.shape.back() = out;
-    return {y};
-  }
-  std::vector<param> params() const {
-    std::vector<param> all;
-    declare_linear(all, "", in, out, bias, fan_in_uniform(in), fan_in_uniform(in));
-    return all;
-  }
   sy::cost cost(uint32_t kind, const_ports from) const {
     sy::cost c;
     add_linear_flops(c, rows_of(*from[0]), in, out, bias);
@@ -40,9 +24,6 @@ struct linear_autograd {
     return c;
   }
   at::Tensor forward(pass& p) const { return at::linear(p.in(0), p["weight"], p["bias"]); }
-
-  int64_t out, in = 0;
-  bool bias;
 };
 
 }  // namespace sy

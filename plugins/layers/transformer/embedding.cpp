@@ -1,9 +1,9 @@
 #include "embedding.hpp"
 
-#include <ATen/ops/embedding.h>
-
+#include "kernels/embed.hpp"
+#include "kernels/tensors.hpp"
 #include "blocks/init.hpp"
-#include "blocks/wide.hpp"
+#include "blocks/own_backward.hpp"
 
 namespace sy {
 
@@ -35,51 +35,64 @@ std::vector<param> embedding_layer::params() const {
   return all;
 }
 
-sy::cost embedding_layer::cost(uint32_t kind, const_ports in) const {
-  sy::cost c;
-  const uint64_t ids = elements_of(*in[0]), n = ids * static_cast<uint64_t>(width_);
-  c.flops_forward = learned_ ? static_cast<double>(n) : 0.0;
-  c.flops_weight = static_cast<double>(n) * (learned_ ? 2.0 : 1.0);
-  const uint64_t wide_ids = in[0]->dtype.bits < 32 ? ids * 8 : 0;
-  c.bytes_workspace = wide_ids;
-  if (kind != SY_TRAIN) return c;
-  c.keep_in = 1;
-  c.bytes_workspace_backward = wide_ids + (learned_ ? static_cast<uint64_t>(width_ * last_dim(*in[0])) * 4
-                                                    : 0);  // and an fp32 copy of a bf16 gradient
-  return c;
-}
-
 namespace {
 
-/// Ids as LibTorch indexes with them.
-at::Tensor indices(const at::Tensor& ids) {
-  const at::ScalarType t = ids.scalar_type();
-  return t == at::kLong || t == at::kInt ? ids : ids.to(at::kLong);
+kernels::embed_size size_of(int64_t count, int64_t time, int64_t width, int64_t vocabulary, sy_dtype type,
+                            sy_dtype ids) {
+  return {time > 0 ? count / time : 0, time, width, vocabulary, type, ids};
+}
+kernels::embed_size size_of(const at::Tensor& ids, int64_t width, int64_t vocabulary, const at::Tensor& vectors) {
+  return size_of(ids.numel(), ids.dim() > 1 ? ids.size(-1) : 1, width, vocabulary, kernels::type_of(vectors),
+                 kernels::type_of(ids));
 }
 
 }  // namespace
 
+sy::cost embedding_layer::cost(uint32_t kind, const_ports in) const {
+  const sy_port& ids = *in[0];
+  const sy_dtype type = ids.compute.bits ? ids.compute : f32;
+  const uint64_t n = elements_of(ids) * static_cast<uint64_t>(width_);
+  sy::cost c;
+  c.flops_forward = learned_ ? static_cast<double>(n) : 0.0;
+  c.flops_weight = static_cast<double>(n) * (learned_ ? 2.0 : 1.0);
+  if (kind != SY_TRAIN) return c;
+  c.keep_in = 1;
+  c.bytes_held = bytes_of(ids) + n * width_of(type);
+  const kernels::embed_size size = size_of(static_cast<int64_t>(elements_of(ids)), ids.ndim > 1 ? last_dim(ids) : 1,
+                                           width_, vocabulary_, type, ids.dtype);
+  c.bytes_workspace_backward =
+      kernels::most_scratch([&](const kernels::lane& on) { return kernels::embed_backward_scratch(on, size); });
+  return c;
+}
+
 embedding_layer::saved embedding_layer::forward(const sy_call& call) {
-  return in_call(call, false, [&] {
-    const at::Tensor ids = borrow(call.in[0]);
-    at::Tensor y = at::embedding(params_.find("token.", "weight"), indices(ids));
-    if (learned_) y.add_(params_.find("position.", "weight").narrow(0, 0, ids.size(-1)));
+  return in_call(call, false, [&]() -> saved {
+    at::Tensor ids = borrow(call.in[0]);
+    const at::Tensor &token = params_.find("token.", "weight"), &position = params_.find("position.", "weight");
+    std::vector<int64_t> shape = ids.sizes().vec();
+    shape.push_back(width_);
+    at::Tensor y = at::empty(shape, token.options());
+    kernels::embed(kernels::lane_of(call), size_of(ids, width_, vocabulary_, token), ids.data_ptr(), token.data_ptr(),
+                   kernels::data_of(position), y.data_ptr());
     call.out[0] = lend(std::move(y), call);
-    return call.flags & SY_CALL_NO_SAVE ? tensor() : tensor::keep(call.in[0]);
+    return {keeps(call) ? std::move(ids) : at::Tensor(), {}};
   });
 }
 
-/// Adds each row of the gradient where its id points to, in the order of the batch: no table-sized temporary.
-void embedding_layer::backward(const sy_call& call, saved&& kept) {
+void embedding_layer::backward_input(const sy_call& call, saved& kept) {
+  if (call.in[0]) kept.dy = in_call(call, false, [&] { return borrow(call.in[0]).contiguous(); });
+}
+
+void embedding_layer::backward_weight(const sy_call& call, saved&& kept) {
+  if (!kept.dy.defined()) return;
   in_call(call, false, [&] {
-    at::Tensor token = params_.grad("token.", "weight"), position = params_.grad("position.", "weight");
-    if (!call.in[0] || !token.defined()) return;
-    const at::Tensor dy = borrow(call.in[0]).to(token.scalar_type());
-    token.index_add_(0, indices(borrow(kept.get())).reshape({-1}), dy.view({-1, width_}));
-    if (position.defined()) {
-      const int64_t time = dy.size(-2);
-      position.narrow(0, 0, time).add_(dy.view({-1, time, width_}).sum(0));
-    }
+    const at::Tensor token = params_.grad("token.", "weight"), position = params_.grad("position.", "weight");
+    if (!token.defined() && !position.defined()) return;
+    const kernels::lane on = kernels::lane_of(call);
+    const kernels::embed_size size = size_of(kept.ids, width_, vocabulary_, kept.dy);
+    const at::Tensor room = kernels::scratch(kernels::embed_backward_scratch(on, size), kept.dy);
+    kernels::embed_backward(on, size, kept.ids.data_ptr(), kept.dy.data_ptr(), kernels::sum_into(token),
+                            kernels::sum_into(position), kernels::data_of(room));
   });
 }
 

@@ -17,7 +17,9 @@ struct embedding_layer {
       str_option("positions", "\"none\"", position_kinds, "learned: add a vector for each position"),
       i64_option("context", "0", 0, 1e9, "learned positions: how many there are; 0: the length of the first input"),
   };
-  using saved = tensor;  // the ids
+  struct saved {
+    at::Tensor ids, dy;
+  };
   explicit embedding_layer(const config& c);
 
   std::vector<port> infer(uint32_t kind, ports in);
@@ -25,7 +27,8 @@ struct embedding_layer {
   sy::cost cost(uint32_t kind, const_ports in) const;
   void bind(const sy_binding& b) { params_.bind(params(), b); }
   saved forward(const sy_call& call);
-  void backward(const sy_call& call, saved&& ids);
+  void backward_input(const sy_call& call, saved& kept);
+  void backward_weight(const sy_call& call, saved&& kept);
 
  private:
   int64_t vocabulary_, width_, context_;

@@ -1,16 +1,13 @@
 #include "lm_head.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/native_layer_norm_backward.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
+#include "kernels/bias_gradient.hpp"
+#include "kernels/softmax_loss.hpp"
 #include "blocks/init.hpp"
-#include "blocks/rms_norm.hpp"
-#include "blocks/wide.hpp"
+#include "blocks/own_backward.hpp"
+#include "blocks/product.hpp"
 
 namespace sy {
 
@@ -56,95 +53,74 @@ std::vector<param> lm_head_layer::params() const {
 
 // ---- arithmetic ---------------------------------------------------------------------------------------------------
 
-struct lm_head_layer::normed {
-  at::Tensor h, mean, rstd;  // h [rows, width]
-};
-
-lm_head_layer::normed lm_head_layer::normalise(const at::Tensor& x) const {
-  const at::Tensor &weight = params_.find("norm.", "weight"), &bias = params_.find("norm.", "bias");
-  normed n{x, {}, {}};
-  if (kind_ == norm_kind::rms) {
-    rms_normed made = rms_norm_forward(x, weight, eps_);
-    n.h = std::move(made.y), n.rstd = std::move(made.rstd);
-  } else if (kind_ == norm_kind::layer) {
-    const bool narrow = x.is_cuda();  // see layer_norm
-    std::tie(n.h, n.mean, n.rstd) =
-        at::native_layer_norm(x, {width_}, narrow ? weight : widened(weight), narrow ? bias : widened(bias), eps_);
-  }
-  return n;
-}
-
-at::Tensor lm_head_layer::norm_backward(const at::Tensor& dh, const at::Tensor& x, const normed& n) {
-  if (kind_ == norm_kind::none) return dh;
-  const at::Tensor &weight = params_.find("norm.", "weight"), &bias = params_.find("norm.", "bias");
-  at::Tensor weight_grad = params_.grad("norm.", "weight"), bias_grad = params_.grad("norm.", "bias"), dx, dw, db;
-  if (kind_ == norm_kind::rms) {
-    rms_gradients made = rms_norm_backward(dh, x, weight, n.rstd, true, weight_grad.defined());
-    dx = std::move(made.x), dw = std::move(made.weight);
-  } else {
-    const bool narrow = x.is_cuda();
-    std::tie(dx, dw, db) = at::native_layer_norm_backward(
-        dh, x, {width_}, n.mean, n.rstd, narrow ? weight : widened(weight), narrow ? bias : widened(bias),
-        {true, weight_grad.defined(), bias_grad.defined()});
-  }
-  if (weight_grad.defined()) weight_grad.add_(dw);
-  if (bias_grad.defined()) bias_grad.add_(db);
-  return dx;
-}
-
-at::Tensor lm_head_layer::logits(const at::Tensor& h) const {
-  return at::linear(h, params_.find("", "weight"), params_.find("", "bias"));
+at::Tensor lm_head_layer::normalise(const sy_call& call, const at::Tensor& x, kernels::norm_statistics& kept) const {
+  return normed() ? kernels::norm_of(call, rule(), eps_, x, norm_values(), kept) : x;
 }
 
 at::Tensor lm_head_layer::predict(const sy_call& call) const {
   at::Tensor x = borrow(call.in[0]);
-  if ((call.flags & SY_CALL_LAST_POSITION) && x.dim() == 3) x = x.narrow(1, x.size(1) - 1, 1);
-  std::vector<int64_t> shape = x.sizes().vec();
-  shape.back() = vocabulary_;
-  return logits(normalise(x.reshape({-1, width_})).h).view(shape);
+  if ((call.flags & SY_CALL_LAST_POSITION) && x.dim() == 3) x = x.narrow(1, x.size(1) - 1, 1).contiguous();
+  const std::vector<int64_t> shape = with_width(x, vocabulary_);
+  kernels::norm_statistics unused;
+  return product(normalise(call, as_rows(x), unused), params_.find("", "weight"), params_.find("", "bias")).view(shape);
 }
 
-/// Weight gradients are added inside the product where the types agree: no temporary of the weight's size.
-void lm_head_layer::add_gradients(const at::Tensor& dlogits, const at::Tensor& h, at::Tensor& dh) {
-  at::mm_out(dh, dlogits, params_.find("", "weight"));
-  at::Tensor weight = params_.grad("", "weight"), bias = params_.grad("", "bias");
-  if (weight.defined() && weight.scalar_type() == h.scalar_type())
-    weight.addmm_(dlogits.t(), h);
-  else if (weight.defined())
-    weight.add_(at::mm(dlogits.t(), h));
-  if (bias.defined()) bias.add_(dlogits.sum(0, false, bias.scalar_type()));
+/// Some rows: what comes in, and where the results go.
+struct lm_head_layer::chunk {
+  at::Tensor h, targets, logits, losses;
+  at::Tensor right;  // undefined: not counted
+  at::Tensor dh;     // undefined: no gradients. May be h.
+};
+
+void lm_head_layer::go_through(const sy_call& call, const chunk& part) const {
+  const at::Tensor& weight = params_.find("", "weight");
+  product_out(part.logits, part.h, weight, params_.find("", "bias"));
+  kernels::softmax_loss_data data{};
+  data.rows = part.logits.size(0), data.classes = vocabulary_, data.type = kernels::type_of(part.logits);
+  data.logits = part.logits.data_ptr();
+  data.targets = part.targets.data_ptr(), data.target_type = kernels::type_of(part.targets);
+  data.ignores = ignore_.has_value(), data.ignore = ignore_.value_or(0);
+  data.weight = call.loss_weight, data.gradient = part.dh.defined();
+  data.losses = part.losses.mutable_data_ptr<double>();
+  data.right = part.right.defined() ? part.right.mutable_data_ptr<double>() : nullptr;
+  kernels::softmax_loss(kernels::lane_of(call), data);
+  if (!part.dh.defined()) return;
+  add_product(params_.grad("", "weight"), part.logits, part.h);
+  kernels::add_bias_gradient(call, params_.grad("", "bias"), part.logits);
+  product_backward_out(part.dh, part.logits, weight);
+}
+
+lm_head_layer::saved lm_head_layer::learn(const sy_call& call) const {
+  const at::Tensor input = borrow(call.in[0]), x = as_rows(input), targets = borrow(call.in[call.n_in - 1]).view({-1});
+  const int64_t rows = x.size(0), most = chunk_of(rows);
+  const at::TensorOptions numbers = x.options().dtype(at::kDouble);
+  kernels::norm_statistics statistics;
+  const at::Tensor h = normalise(call, x, statistics), losses = at::empty({rows}, numbers);
+  const at::Tensor right = call.kind == SY_EVAL ? at::empty({rows}, numbers) : at::Tensor();
+  at::Tensor dh = !keeps(call) ? at::Tensor() : normed() ? h : at::empty_like(x);
+  at::Tensor logits = at::empty({most, vocabulary_}, x.options());
+  for (int64_t begin = 0; begin < rows; begin += most) {
+    const auto part = [&](const at::Tensor& t) {
+      return t.defined() ? t.narrow(0, begin, std::min(most, rows - begin)) : t;
+    };
+    go_through(call, {part(h), part(targets), logits.narrow(0, 0, std::min(most, rows - begin)), part(losses),
+                      part(right), part(dh)});
+  }
+  logits.reset();
+  at::Tensor sums = at::empty({2}, x.options().dtype(at::kFloat));
+  kernels::sum_losses(kernels::lane_of(call), rows, losses.const_data_ptr<double>(),
+                      right.defined() ? right.const_data_ptr<double>() : nullptr, sums.mutable_data_ptr<float>());
+  if (dh.defined() && normed())
+    kernels::norm_back(call, rule(), eps_, dh, x, norm_values(), statistics, norm_gradients(), dh);
+  call.out[0] = lend(std::move(sums), call);
+  return {dh.defined() ? dh.view(input.sizes()) : dh};
 }
 
 lm_head_layer::saved lm_head_layer::forward(const sy_call& call) {
   return in_call(call, false, [&]() -> saved {
-    if (call.kind != SY_TRAIN && call.kind != SY_EVAL) {
-      call.out[0] = lend(predict(call), call);
-      return {};
-    }
-    const at::Tensor x = borrow(call.in[0]);
-    const at::Tensor flat = x.view({-1, width_});
-    const class_targets targets = read_targets(borrow(call.in[call.n_in - 1]), ignore_);
-    normed n = normalise(flat);
-    at::Tensor dh = makes_gradients(call) ? at::empty_like(n.h) : at::Tensor();
-    at::Tensor sum = at::zeros({}, x.options().dtype(at::kDouble)), right;
-    if (call.kind == SY_EVAL) right = at::zeros_like(sum);
-    const int64_t rows = flat.size(0), chunk = chunk_of(rows);
-    for (int64_t begin = 0; begin < rows; begin += chunk) {
-      const int64_t count = std::min(chunk, rows - begin);
-      const at::Tensor h = n.h.narrow(0, begin, count);
-      const class_targets part = narrow(targets, begin, count);
-      at::Tensor log_p = log_probabilities(logits(h));
-      sum.add_(loss_sum(log_p, part));
-      if (right.defined()) right.add_(right_count(log_p, part));
-      if (!dh.defined()) continue;
-      at::Tensor dh_part = dh.narrow(0, begin, count);
-      add_gradients(logit_gradient(std::move(log_p), part, call.loss_weight, x.scalar_type()), h, dh_part);
-    }
-    tensor result = tensor::adopt(lend(loss_output(sum, right), call));
-    saved kept;
-    if (dh.defined()) kept.input_gradient = norm_backward(dh, flat, n).view(x.sizes());
-    call.out[0] = std::move(result).give();
-    return kept;
+    if (call.kind == SY_TRAIN || call.kind == SY_EVAL) return learn(call);
+    call.out[0] = lend(predict(call), call);
+    return {};
   });
 }
 
@@ -152,9 +128,8 @@ lm_head_layer::saved lm_head_layer::forward(const sy_call& call) {
 
 sy::cost lm_head_layer::cost(uint32_t kind, const_ports in) const {
   const sy_port& x = *in[0];
-  const uint64_t rows = rows_of(x), elem = width_of(x.dtype), wide = wide_width(x.dtype);
-  const uint64_t chunk =
-      static_cast<uint64_t>(chunk_of(static_cast<int64_t>(rows))) * static_cast<uint64_t>(vocabulary_);
+  const uint64_t rows = rows_of(x), most = static_cast<uint64_t>(chunk_of(static_cast<int64_t>(rows)));
+  const uint64_t vocabulary = static_cast<uint64_t>(vocabulary_), elem = width_of(x.dtype);
   sy::cost c;
   norm_.add_flops(c, rows, width_);
   add_linear_flops(c, rows, width_, vocabulary_, bias_);
@@ -165,35 +140,28 @@ sy::cost lm_head_layer::cost(uint32_t kind, const_ports in) const {
                                                                         : training         ? 8 * n
                                                                                            : 5 * n);
   c.flops_input = c.flops_weight = 0;
-  const bool normed = kind_ != norm_kind::none;
-  const uint64_t h = normed ? bytes_of(x) + norm_.saved_bytes(rows, width_, x.dtype) : 0;
   tally bytes;
-  bytes.take(h);
+  const uint64_t statistics = normed() ? kernels::norm_statistics_bytes(rule(), x.dtype, rows) : 0;
+  bytes.take((normed() ? bytes_of(x) : 0) + statistics);
   if (kind == SY_FORWARD) {
-    bytes.take(rows * static_cast<uint64_t>(vocabulary_) * elem);
-    bytes.drop(h);
-    c.bytes_workspace = bytes.workspace();
+    bytes.take(rows * vocabulary * elem);
+    c.bytes_workspace = static_cast<uint64_t>(bytes.peak) - rows * vocabulary * elem;
     return c;
   }
-  if (training) bytes.take(bytes_of(x));  // the gradient of h
-  bytes.take(chunk * elem);
-  if (wide != elem) bytes.take(chunk * wide), bytes.drop(chunk * elem);
-  bytes.take(chunk * wide);
-  bytes.drop(chunk * wide);
-  if (training && wide != elem) {
-    const uint64_t product = gradient_bytes(static_cast<uint64_t>(width_ * vocabulary_), elem);
-    bytes.take(chunk * elem), bytes.drop(chunk * wide);
-    bytes.take(product), bytes.drop(product + chunk * elem);
-  } else {
-    bytes.drop(chunk * wide);
-  }
-  if (training && normed) {
-    bytes.take(bytes_of(x) + norm_.backward_scratch(rows, width_, x.dtype));
-    bytes.drop(bytes_of(x) + norm_.backward_scratch(rows, width_, x.dtype));
-  }
-  bytes.drop(h);
+  const uint64_t numbers = rows * sizeof(double) * (training ? 1 : 2);
+  bytes.take(numbers);
+  if (training && !normed()) bytes.take(bytes_of(x));  // the gradient of h
+  bytes.take(most * vocabulary * elem);
+  if (training) bytes.hold(add_product_scratch(vocabulary_, width_, x.dtype.bits));
+  if (training && bias_) bytes.hold(kernels::bias_gradient_scratch(x.dtype, most, vocabulary_));
+  bytes.drop(most * vocabulary * elem);
+  if (training && normed()) bytes.hold(kernels::norm_back_scratch(rule(), x.dtype, rows, width_));
+  bytes.drop(numbers + statistics);
+  if (training)
+    c.bytes_saved = bytes_of(x);
+  else if (normed())
+    bytes.drop(bytes_of(x));
   c.bytes_workspace = bytes.workspace();
-  if (training) c.bytes_saved = bytes_of(x);
   return c;
 }
 

@@ -3,11 +3,13 @@
 //   x ──norm──▶ h ──weight──▶ logits ──softmax──▶ loss
 //
 // A training forward makes the loss and all gradients at once, so that the logits of one micro-batch (or of one chunk
-// of its rows) and their gradient are all that ever lives of them, under every schedule.
+// of its rows) are all that ever lives of them, under every schedule: their gradient is made in their place, and the
+// gradient of h in the place of h.
 #pragma once
 
 #include <optional>
 
+#include "kernels/norm_pass.hpp"
 #include "blocks/norm.hpp"
 #include "blocks/softmax_loss.hpp"
 
@@ -39,14 +41,20 @@ struct lm_head_layer {
   void backward(const sy_call& call, saved&& kept) { hand_over(call, std::move(kept)); }
 
  private:
-  struct normed;
-  struct gradients;
-  normed normalise(const at::Tensor& x) const;
-  at::Tensor norm_backward(const at::Tensor& dh, const at::Tensor& x, const normed& n);
-  at::Tensor logits(const at::Tensor& h) const;
+  struct chunk;
+  at::Tensor normalise(const sy_call& call, const at::Tensor& x, kernels::norm_statistics& kept) const;
   at::Tensor predict(const sy_call& call) const;
-  void add_gradients(const at::Tensor& dlogits, const at::Tensor& h, at::Tensor& dh);
+  saved learn(const sy_call& call) const;
+  void go_through(const sy_call& call, const chunk& part) const;
   int64_t chunk_of(int64_t rows) const { return chunk_ > 0 && chunk_ < rows ? chunk_ : rows; }
+  bool normed() const { return kind_ != norm_kind::none; }
+  kernels::norm_rule rule() const {
+    return kind_ == norm_kind::layer ? kernels::norm_rule::layer : kernels::norm_rule::rms;
+  }
+  kernels::norm_weights norm_values() const { return {params_.find("norm.", "weight"), params_.find("norm.", "bias")}; }
+  kernels::norm_weights norm_gradients() const {
+    return {params_.grad("norm.", "weight"), params_.grad("norm.", "bias")};
+  }
 
   int64_t vocabulary_, chunk_, width_ = 0;
   std::string tied_to_;

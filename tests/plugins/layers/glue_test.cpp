@@ -112,7 +112,7 @@ TEST_CASE("over the budget: SY_E_NO_MEMORY from forward and from backward, and n
 
 TEST_CASE("a call leaves gradient mode and thread count of the caller as they were") {
   const at::Tensor x = at::randn({4, 5});
-  OneLayer layer("dense", "linear", {{"out", "3"}});
+  OneLayer layer("autograd", "linear_autograd", {{"out", "3"}});
   layer.build({x});
   const int threads = at::get_num_threads();
   layer.threads = threads + 1;
@@ -128,7 +128,7 @@ TEST_CASE("a call leaves gradient mode and thread count of the caller as they we
 
 TEST_CASE("two micro-batches in flight, backward in order, add up to the sum of both") {
   const at::Tensor a = at::randn({4, 6}), b = at::randn({4, 6});
-  OneLayer layer("dense", "mlp", {{"widths", "[16, 3]"}});
+  OneLayer layer("autograd", "mlp_autograd", {{"widths", "[16, 3]"}});
   layer.build({a});
   const at::Tensor dy = at::ones({4, 3});
   layer.forward({a});

@@ -148,8 +148,9 @@ class OneLayer {
     return out;
   }
 
+  /// In two calls, where `halves` is set.
   Tensors backward(const Tensors& grads, uint32_t n_in = 1, uint64_t want = ~uint64_t{0}, How how = {},
-                   bool oldest = true) {
+                   bool oldest = true, bool halves = false) {
     std::vector<sy_tensor*> from, to(n_in, nullptr);
     for (const auto& t : grads) from.push_back(handle(t));
     sy_call call = call_of(how, 0);
@@ -158,13 +159,20 @@ class OneLayer {
     sy_saved* kept = oldest ? kept_.front() : kept_.back();
     oldest ? kept_.pop_front() : kept_.pop_back();
     sy_error* err = nullptr;
-    const sy_rc rc = api_.backward(layer_, &call, kept, &err);
+    sy_rc rc = halves ? api_.backward_input(layer_, &call, kept, &err) : api_.backward(layer_, &call, kept, &err);
     for (auto* t : from) fake::tensors::drop(t);
+    if (halves && rc == SY_OK) {
+      call = call_of(how, 0);
+      rc = api_.backward_weight(layer_, &call, kept, &err);
+    }
     const auto [code, text] = fake::taken(err);
     if (rc != SY_OK) throw fake::failure(rc, text);
     Tensors out;
     for (auto* t : to) out.push_back(opened(t));
     return out;
+  }
+  Tensors backward_in_halves(const Tensors& grads, uint32_t n_in = 1) {
+    return backward(grads, n_in, ~uint64_t{0}, {}, true, true);
   }
 
   void finish(How how = {}) {

@@ -29,9 +29,19 @@ class SY_EXPORT batch_norm {
   void declare(std::vector<param>& to, const std::string& prefix, int64_t channels) const;
   /// Computes in fp32 (fp64 for fp64) and gives x's type.
   at::Tensor apply(pass& p, std::string_view prefix, const at::Tensor& x) const;
+  /// The same with what a backward written by hand needs besides x: mean and 1/std of the micro-batch, [channels] in
+  /// fp32 (fp64); undefined where running ones were used.
+  struct statistics {
+    at::Tensor mean, invstd;
+  };
+  at::Tensor forward(pass& p, std::string_view prefix, const at::Tensor& x, statistics& kept) const;
+  /// Adds to the gradients of scale and shift. Undefined where x's gradient is not wanted.
+  at::Tensor backward(const bound_params& params, std::string_view prefix, const at::Tensor& dy, const at::Tensor& x,
+                      const statistics& kept, bool wanted) const;
   void finish(pass& p, std::string_view prefix) const;
 
  private:
+  at::Tensor as_wide(const at::Tensor& x) const;
   void gather(pass& p, std::string_view prefix, const at::Tensor& mean, const at::Tensor& invstd, int64_t count) const;
 };
 

@@ -13,6 +13,8 @@ struct tally {
   int64_t live = 0, peak = 0;
   void take(uint64_t bytes) { peak = std::max(peak, live += static_cast<int64_t>(bytes)); }
   void drop(uint64_t bytes) { live -= static_cast<int64_t>(bytes); }
+  /// For the time of one operation.
+  void hold(uint64_t bytes) { take(bytes), drop(bytes); }
   /// Forward: what was alive at the worst moment besides what is alive at the end (saved bytes and outputs).
   uint64_t workspace() const { return static_cast<uint64_t>(peak - live); }
   /// Backward: what was alive at the worst moment besides what was saved and the input gradients.
