@@ -11,7 +11,8 @@ struct embed_size {
 };
 /// position: NULL, or [at least time, width].
 void embed(const lane&, const embed_size&, const void* ids, const void* token, const void* position, void* y);
-/// token[id] += dy, position[t] += dy, in the order of rows. Either may be unwanted.
+/// token[id] += the sum of dy over the places of id, position[t] += the sum of dy over rows, both in the order of
+/// places and rounded once. Either may be unwanted.
 void embed_backward(const lane&, const embed_size&, const void* ids, const void* dy, sum token, sum position,
                     void* scratch);
 uint64_t embed_backward_scratch(const lane&, const embed_size&);
