@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cpu/twins.hpp"
+#include "switchyard/cpp/plugin.hpp"
 #ifdef SWITCHYARD_WITH_CUDA
 #include "cuda/twins.hpp"
 #endif

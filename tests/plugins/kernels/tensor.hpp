@@ -11,6 +11,7 @@
 
 #include "kernels/lane.hpp"
 #include "switchyard/cpp/float16.hpp"
+#include "switchyard/cpp/plugin.hpp"
 
 namespace kernels {
 

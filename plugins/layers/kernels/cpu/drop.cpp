@@ -1,6 +1,7 @@
 #include "../drop.hpp"
 
 #include "numbers.hpp"
+#include "switchyard/random.h"
 #include "twins.hpp"
 
 namespace sy::kernels::SY_KERNELS_FOR {

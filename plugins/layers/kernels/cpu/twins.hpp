@@ -1,6 +1,9 @@
 // The CPU twins, once for each kind of processor that they are compiled for. Arguments were checked.
 #pragma once
 
+#include <span>
+#include <type_traits>
+
 #include "../columns.hpp"
 #include "../drop.hpp"
 #include "../embed.hpp"
