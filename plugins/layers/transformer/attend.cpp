@@ -17,7 +17,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/lane_of.hpp"
+#include "kernels/tensors.hpp"
 
 namespace sy {
 namespace {
@@ -42,7 +42,7 @@ double scale_of(const at::Tensor& q) { return 1.0 / std::sqrt(static_cast<double
 /// Dropped probabilities, or in the backward the gradient through them; in place where `to` is `from`.
 void drop(const attention_call& c, const at::Tensor& from, at::Tensor& to) {
   const int64_t samples = from.size(0);
-  kernels::drop(kernels::lane_of(c.call), from_torch(from.scalar_type()), samples, from.numel() / samples, *c.drops,
+  kernels::drop(kernels::lane_of(c.call), kernels::type_of(from), samples, from.numel() / samples, *c.drops,
                 from.const_data_ptr(), nullptr, to.data_ptr());
 }
 

@@ -16,7 +16,7 @@ void attention_layer::backward_input(const sy_call& call, saved& s) const {
   in_call(call, false, [&] {
     const at::Tensor in = borrow(call.in[0]), dy = in.view({-1, in.size(2)});
     at::Tensor d = branch_.through_dropout(call, dy);
-    add_column_sum(call, d, branch_.out_bias_gradient(params_));
+    kernels::add_bias_gradient(call, branch_.out_bias_gradient(params_), d);
     const at::Tensor dx = branch_.backward_input(call, params_, dy, std::move(d), s.branch);
     if (call.want & 1) call.out[0] = lend(dx.view(in.sizes()), call);
   });

@@ -27,6 +27,9 @@ class attention_layer : public attention_options {
   saved forward(const sy_call& call) const;
   void backward_input(const sy_call& call, saved& s) const;
   void backward_weight(const sy_call& call, saved&& s) const;
+  void finish(const sy_call& call) const {
+    in_call(call, false, [&] { branch_.finish(call, params_); });
+  }
 
  private:
   static attention_settings settings(const config& c) {

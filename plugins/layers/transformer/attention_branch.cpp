@@ -5,9 +5,6 @@
 
 #include "blocks/dropout.hpp"
 #include "blocks/product.hpp"
-#include "kernels/columns.hpp"
-#include "kernels/lane_of.hpp"
-#include "kernels/pointwise.hpp"
 #include "kernels/rotary.hpp"
 
 namespace sy {
@@ -38,7 +35,7 @@ attention_call attention_branch::call_of(const sy_call& call) const {
 
 /// The heads of q and k.
 void attention_branch::turn(const sy_call& call, at::Tensor& qkv, bool back) const {
-  kernels::rotate(kernels::lane_of(call), from_torch(qkv.scalar_type()), qkv.size(0), qkv.size(0) / call.rows,
+  kernels::rotate(kernels::lane_of(call), kernels::type_of(qkv), qkv.size(0), qkv.size(0) / call.rows,
                   form.set.heads + form.set.kv_heads, form.head, qkv.size(1), form.set.rotary_base, back,
                   qkv.data_ptr());
 }
@@ -59,16 +56,16 @@ at::Tensor attention_branch::packed_gradient(const sy_call& call, const bound_pa
   }
   const at::Tensor bias = params.grad(form.qkv, "bias");
   const kernels::lane on = kernels::lane_of(call);
-  const sy_dtype type = from_torch(d.q.scalar_type());
+  const sy_dtype type = kernels::type_of(d.q);
   at::Tensor packed = at::empty({rows * time, form.packed_heads() * form.head}, d.q.options());
   const bool summed = bias.defined() && !form.set.rotary;
   const at::Tensor scratch =
-      scratch_of(summed ? kernels::column_sum_scratch(on, type, packed.size(0), packed.size(1)) : 0, packed);
+      kernels::scratch(summed ? kernels::column_sum_scratch(on, type, packed.size(0), packed.size(1)) : 0, packed);
   kernels::pack(on, type, packed.size(0), time, form.head, at, 3, packed.data_ptr(),
-                summed ? gradient_of(bias) : kernels::sum{}, scratch.data_ptr());
+                summed ? kernels::sum_into(bias) : kernels::sum{}, kernels::data_of(scratch));
   if (!form.set.rotary) return packed;
   turn(call, packed, true);
-  add_column_sum(call, packed, bias);
+  kernels::add_bias_gradient(call, bias, packed);
   return packed;
 }
 
@@ -151,15 +148,16 @@ struct attention_branch::sizes {
 
 void attention_branch::walk_forward(tally& bytes, const sy_port& x, bool training) const {
   const sizes z(form, x);
-  const uint64_t h = norm_.saves(z.stream, z.rows, x.dtype);
-  bytes.take(h + z.qkv);
+  const uint64_t h = norm_.saves(z.rows, form.width, x.dtype);
+  norm_.walk_forward(bytes, z.rows, form.width, x.dtype);
+  bytes.take(z.qkv);
   if (!training) bytes.drop(h);
   bytes.take(z.repeated);
   if (drops(training)) {
     bytes.take(z.scores + 2 * z.stream);  // q and k as the product takes them
     bytes.drop(2 * z.stream);
-    bytes.take(z.mask), bytes.drop(z.mask);
-    bytes.take(z.scores), bytes.drop(z.scores);
+    bytes.hold(z.mask);
+    bytes.hold(z.scores);
     bytes.take(z.scores + 3 * z.stream);  // what is left of the probabilities; v, and the result in two layouts
     bytes.drop(z.scores + 2 * z.stream);
   } else {
@@ -180,7 +178,7 @@ void attention_branch::walk_backward_input(tally& bytes, const sy_port& x) const
     bytes.take(z.scores + 2 * z.stream);  // what was left of the probabilities; d_o as the product takes it, dv
     bytes.drop(z.scores + z.stream);
     bytes.take(z.scores + 2 * z.stream), bytes.drop(2 * z.stream);
-    bytes.take(z.scores), bytes.drop(z.scores);
+    bytes.hold(z.scores);
     bytes.take(3 * z.stream);
     bytes.drop(z.scores + z.stream);
   } else {
@@ -189,7 +187,8 @@ void attention_branch::walk_backward_input(tally& bytes, const sy_port& x) const
   }
   bytes.drop(z.stream + z.repeated + z.qkv + (drops(true) ? z.scores : z.log_sum));
   const uint64_t sums = z.repeated > 0 ? 2 * z.key : 0;
-  const uint64_t bias = form.set.bias ? column_scratch(z.rows, form.packed_heads() * form.head, x.dtype) : 0;
+  const uint64_t bias =
+      form.set.bias ? kernels::bias_gradient_scratch(x.dtype, z.rows, form.packed_heads() * form.head) : 0;
   bytes.take(sums + z.qkv + bias);
   bytes.drop(sums + bias + 3 * z.stream);
   bytes.take(z.stream);
@@ -197,10 +196,8 @@ void attention_branch::walk_backward_input(tally& bytes, const sy_port& x) const
 }
 
 void attention_branch::walk_backward_weight(tally& bytes, const sy_port& x) const {
-  for (const int64_t out : {form.width, form.packed_heads() * form.head}) {
-    const uint64_t scratch = add_product_scratch(out, form.width, x.dtype.bits);
-    bytes.take(scratch), bytes.drop(scratch);
-  }
+  for (const int64_t out : {form.width, form.packed_heads() * form.head})
+    bytes.hold(add_product_scratch(out, form.width, x.dtype.bits));
 }
 
 uint64_t attention_branch::held_bytes(const sy_port& x) const {

@@ -7,6 +7,7 @@
 
 #include "attend.hpp"
 #include "attention_form.hpp"
+#include "kernels/bias_gradient.hpp"
 #include "pre_norm.hpp"
 #include "residual_branch.hpp"
 
@@ -43,6 +44,7 @@ class attention_branch {
   at::Tensor backward_input(const sy_call& call, const bound_params& params, const at::Tensor& dy, at::Tensor d,
                             attention_saved& s) const;
   void backward_weight(const bound_params& params, attention_saved&& s) const;
+  void finish(const sy_call& call, const bound_params& params) const { norm_.finish(call, params); }
 
   /// Allocations in order; the result and the input's gradient stay in the count.
   void walk_forward(tally& bytes, const sy_port& x, bool training) const;

@@ -1,9 +1,9 @@
 #include "embedding.hpp"
 
-#include "kernels/embed.hpp"
-#include "kernels/tensors.hpp"
 #include "blocks/init.hpp"
 #include "blocks/own_backward.hpp"
+#include "kernels/embed.hpp"
+#include "kernels/tensors.hpp"
 
 namespace sy {
 

@@ -27,6 +27,9 @@ class feed_forward_layer : public feed_forward_options {
   saved forward(const sy_call& call) const;
   void backward_input(const sy_call& call, saved& s) const;
   void backward_weight(const sy_call& call, saved&& s) const;
+  void finish(const sy_call& call) const {
+    in_call(call, false, [&] { branch_.finish(call, params_); });
+  }
 
  private:
   static feed_forward_settings settings(const config& c) {

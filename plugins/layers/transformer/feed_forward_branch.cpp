@@ -3,32 +3,9 @@
 #include <ATen/ops/empty_like.h>
 
 #include "blocks/product.hpp"
-#include "kernels/columns.hpp"
-#include "kernels/lane_of.hpp"
-#include "kernels/pointwise.hpp"
+#include "kernels/bias_gradient.hpp"
 
 namespace sy {
-namespace {
-
-kernels::function function_of(activation kind) {
-  switch (kind) {
-    case activation::relu:
-      return kernels::function::relu;
-    case activation::gelu:
-      return kernels::function::gelu;
-    case activation::gelu_tanh:
-      return kernels::function::gelu_tanh;
-    case activation::silu:
-      return kernels::function::silu;
-    case activation::tanh:
-      return kernels::function::tanh;
-    case activation::sigmoid:
-      return kernels::function::sigmoid;
-  }
-  throw fault(SY_E_INTERNAL, "an activation without a kernel");
-}
-
-}  // namespace
 
 at::Tensor feed_forward_branch::linear(const bound_params& params, const std::string& name, const at::Tensor& x) const {
   return product(x, params.find(name, "weight"), params.find(name, "bias"));
@@ -39,11 +16,11 @@ at::Tensor feed_forward_branch::linear(const bound_params& params, const std::st
 at::Tensor feed_forward_branch::forward(const sy_call& call, const bound_params& params, at::Tensor& x, at::Tensor add,
                                         feed_forward_saved* keep) const {
   const kernels::lane on = kernels::lane_of(call);
-  const kernels::function f = function_of(form.set.function);
+  const kernels::function f = kernels::function_of(form.set.function);
   at::Tensor sum;
   normed n = norm_.forward(call, params, x, add, &sum);
   if (sum.defined()) x = std::move(sum), add.reset();
-  const sy_dtype type = from_torch(x.scalar_type());
+  const sy_dtype type = kernels::type_of(x);
   at::Tensor up = linear(params, form.up, n.h), gate = form.set.gated ? linear(params, form.gate, n.h) : at::Tensor();
   if (!keep) n = {};
   const bool in_place = !keep || !keeps_up();
@@ -72,23 +49,23 @@ at::Tensor feed_forward_branch::forward(const sy_call& call, const bound_params&
 at::Tensor feed_forward_branch::activation_backward(const sy_call& call, const bound_params& params, at::Tensor da,
                                                     feed_forward_saved& s) const {
   const kernels::lane on = kernels::lane_of(call);
-  const sy_dtype type = from_torch(da.scalar_type());
+  const sy_dtype type = kernels::type_of(da);
   if (form.set.gated) {
     kernels::swiglu_backward(on, type, da.numel(), da.const_data_ptr(), s.gate.const_data_ptr(), s.up.const_data_ptr(),
                              s.gate.data_ptr(), da.data_ptr());
     s.d_gate = std::move(s.gate);
     s.up.reset();
-    add_column_sum(call, s.d_gate, params.grad(form.gate, "bias"));
-    add_column_sum(call, da, params.grad(form.up, "bias"));
+    kernels::add_bias_gradient(call, params.grad(form.gate, "bias"), s.d_gate);
+    kernels::add_bias_gradient(call, params.grad(form.up, "bias"), da);
     return da;
   }
-  const kernels::function f = function_of(form.set.function);
+  const kernels::function f = kernels::function_of(form.set.function);
   const at::Tensor bias = params.grad(form.up, "bias");
   const at::Tensor scratch =
-      scratch_of(bias.defined() ? kernels::column_sum_scratch(on, type, da.size(0), da.size(1)) : 0, da);
+      kernels::scratch(bias.defined() ? kernels::column_sum_scratch(on, type, da.size(0), da.size(1)) : 0, da);
   kernels::activate_backward(on, f, type, da.size(0), da.size(1), da.const_data_ptr(),
-                             (kernels::reads_output(f) ? s.a : s.up).const_data_ptr(), da.data_ptr(), gradient_of(bias),
-                             scratch.data_ptr());
+                             (kernels::reads_output(f) ? s.a : s.up).const_data_ptr(), da.data_ptr(),
+                             kernels::sum_into(bias), kernels::data_of(scratch));
   s.up.reset();
   return da;
 }
@@ -96,7 +73,7 @@ at::Tensor feed_forward_branch::activation_backward(const sy_call& call, const b
 at::Tensor feed_forward_branch::backward_input(const sy_call& call, const bound_params& params, const at::Tensor& dy,
                                                feed_forward_saved& s, kernels::sum columns) const {
   s.d_down = dropped_gradient(call, dy, form.set.dropout, form.residual.c_str());
-  add_column_sum(call, s.d_down, params.grad(form.down, "bias"));
+  kernels::add_bias_gradient(call, params.grad(form.down, "bias"), s.d_down);
   s.d_up = activation_backward(call, params, product_backward(s.d_down, params.find(form.down, "weight")), s);
   at::Tensor dh = product_backward(s.d_up, params.find(form.up, "weight"));
   if (form.set.gated) add_product_backward(dh, s.d_gate, params.find(form.gate, "weight"));
@@ -115,14 +92,14 @@ void feed_forward_branch::backward_weight(const bound_params& params, feed_forwa
 // ---- costs --------------------------------------------------------------------------------------------------------
 
 bool feed_forward_branch::keeps_up() const {
-  return form.set.gated || !kernels::reads_output(function_of(form.set.function));
+  return form.set.gated || !kernels::reads_output(kernels::function_of(form.set.function));
 }
 
 void feed_forward_branch::walk_forward(tally& bytes, const sy_port& x, bool training, bool makes_x) const {
   const uint64_t stream = bytes_of(x), rows = rows_of(x), wide = form.wide_bytes(x);
-  const uint64_t h = norm_.saves(stream, rows, x.dtype), gate = form.set.gated ? wide : 0;
+  const uint64_t h = norm_.saves(rows, form.width, x.dtype), gate = form.set.gated ? wide : 0;
   if (makes_x) bytes.take(stream);
-  bytes.take(h);
+  norm_.walk_forward(bytes, rows, form.width, x.dtype);
   if (makes_x) bytes.drop(stream);
   bytes.take(wide + gate);
   if (!training) bytes.drop(h);
@@ -134,13 +111,10 @@ void feed_forward_branch::walk_forward(tally& bytes, const sy_port& x, bool trai
 
 void feed_forward_branch::walk_backward_input(tally& bytes, const sy_port& x, bool owns_x) const {
   const uint64_t stream = bytes_of(x), rows = rows_of(x), wide = form.wide_bytes(x);
-  const auto pass_by = [&](uint64_t scratch) {
-    bytes.take(form.set.bias ? scratch : 0), bytes.drop(form.set.bias ? scratch : 0);
-  };
   if (drops(true)) bytes.take(stream);
-  pass_by(column_scratch(rows, form.width, x.dtype));
+  if (form.set.bias) bytes.hold(kernels::bias_gradient_scratch(x.dtype, rows, form.width));
   bytes.take(wide);
-  pass_by(column_scratch(rows, form.hidden(), x.dtype));
+  if (form.set.bias) bytes.hold(kernels::bias_gradient_scratch(x.dtype, rows, form.hidden()));
   if (keeps_up()) bytes.drop(wide);
   bytes.take(stream);
   norm_.walk_backward(bytes, rows, form.width, x.dtype);
@@ -150,7 +124,7 @@ void feed_forward_branch::walk_backward_input(tally& bytes, const sy_port& x, bo
 void feed_forward_branch::walk_backward_weight(tally& bytes, const sy_port& x) const {
   const uint64_t scratch = std::max(add_product_scratch(form.width, form.hidden(), x.dtype.bits),
                                     add_product_scratch(form.hidden(), form.width, x.dtype.bits));
-  bytes.take(scratch), bytes.drop(scratch);
+  bytes.hold(scratch);
 }
 
 uint64_t feed_forward_branch::held_bytes(const sy_port& x) const {

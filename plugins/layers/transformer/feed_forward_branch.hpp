@@ -32,6 +32,7 @@ class feed_forward_branch {
   at::Tensor backward_input(const sy_call& call, const bound_params& params, const at::Tensor& dy,
                             feed_forward_saved& s, kernels::sum columns = {}) const;
   void backward_weight(const bound_params& params, feed_forward_saved&& s) const;
+  void finish(const sy_call& call, const bound_params& params) const { norm_.finish(call, params); }
 
   /// See attention_branch. makes_x: out of x and `add`, which the forward releases.
   void walk_forward(tally& bytes, const sy_port& x, bool training, bool makes_x) const;

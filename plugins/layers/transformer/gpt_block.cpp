@@ -22,9 +22,9 @@ void gpt_block_layer::backward_input(const sy_call& call, saved& s) const {
     const at::Tensor bias = attention_.out_bias_gradient(params_);
     const bool plain = attention_.adds_plainly(call);
     const at::Tensor middle = feed_forward_.backward_input(call, params_, dy.view({-1, dy.size(2)}), s.feed_forward,
-                                                           plain ? gradient_of(bias) : kernels::sum{});
+                                                           plain ? kernels::sum_into(bias) : kernels::sum{});
     at::Tensor d = attention_.through_dropout(call, middle);
-    if (!plain) add_column_sum(call, d, bias);
+    if (!plain) kernels::add_bias_gradient(call, bias, d);
     const at::Tensor dx = attention_.backward_input(call, params_, middle, std::move(d), s.attention);
     if (call.want & 1) call.out[0] = lend(dx.view(dy.sizes()), call);
   });

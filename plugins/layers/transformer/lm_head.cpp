@@ -3,11 +3,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
-#include "kernels/bias_gradient.hpp"
-#include "kernels/softmax_loss.hpp"
 #include "blocks/init.hpp"
 #include "blocks/own_backward.hpp"
 #include "blocks/product.hpp"
+#include "kernels/bias_gradient.hpp"
+#include "kernels/softmax_loss.hpp"
 
 namespace sy {
 

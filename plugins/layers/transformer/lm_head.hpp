@@ -9,9 +9,9 @@
 
 #include <optional>
 
-#include "kernels/norm_pass.hpp"
 #include "blocks/norm.hpp"
 #include "blocks/softmax_loss.hpp"
+#include "kernels/norm_pass.hpp"
 
 namespace sy {
 

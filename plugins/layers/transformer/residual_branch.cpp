@@ -3,8 +3,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "blocks/dropout.hpp"
-#include "kernels/lane_of.hpp"
-#include "kernels/pointwise.hpp"
+#include "kernels/tensors.hpp"
 
 namespace sy {
 
@@ -17,7 +16,7 @@ kernels::drawing drawing_of(const sy_call& call, double probability, const char*
 at::Tensor add_branch(const sy_call& call, const at::Tensor& x, at::Tensor result, bool residual, double dropout,
                       const char* place) {
   const kernels::lane on = kernels::lane_of(call);
-  const sy_dtype type = from_torch(result.scalar_type());
+  const sy_dtype type = kernels::type_of(result);
   void* const to = result.data_ptr();
   if (call.kind == SY_TRAIN && dropout > 0)
     kernels::drop(on, type, call.rows, result.numel() / call.rows, drawing_of(call, dropout, place), to,
@@ -30,7 +29,7 @@ at::Tensor add_branch(const sy_call& call, const at::Tensor& x, at::Tensor resul
 at::Tensor dropped_gradient(const sy_call& call, const at::Tensor& dy, double dropout, const char* place) {
   if (call.kind != SY_TRAIN || dropout <= 0) return dy;
   at::Tensor d = at::empty_like(dy);
-  kernels::drop(kernels::lane_of(call), from_torch(dy.scalar_type()), call.rows, dy.numel() / call.rows,
+  kernels::drop(kernels::lane_of(call), kernels::type_of(dy), call.rows, dy.numel() / call.rows,
                 drawing_of(call, dropout, place), dy.const_data_ptr(), nullptr, d.data_ptr());
   return d;
 }
