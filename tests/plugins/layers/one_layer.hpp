@@ -142,7 +142,7 @@ class OneLayer {
     for (auto* t : from) fake::tensors::drop(t);
     const auto [code, text] = fake::taken(err);
     if (rc != SY_OK) throw fake::failure(rc, text);
-    if (kept) kept_.push_back(kept);
+    if (kept) kept_.push_back({kept, call.rows});
     Tensors out;
     for (auto* t : to) out.push_back(opened(t));
     return out;
@@ -153,16 +153,16 @@ class OneLayer {
                    bool oldest = true, bool halves = false) {
     std::vector<sy_tensor*> from, to(n_in, nullptr);
     for (const auto& t : grads) from.push_back(handle(t));
-    sy_call call = call_of(how, 0);
+    const auto [kept, rows] = oldest ? kept_.front() : kept_.back();
+    oldest ? kept_.pop_front() : kept_.pop_back();
+    sy_call call = call_of(how, rows);
     call.n_in = static_cast<uint32_t>(from.size()), call.n_out = n_in;
     call.in = from.data(), call.out = to.data(), call.want = want & ((uint64_t{1} << n_in) - 1);
-    sy_saved* kept = oldest ? kept_.front() : kept_.back();
-    oldest ? kept_.pop_front() : kept_.pop_back();
     sy_error* err = nullptr;
     sy_rc rc = halves ? api_.backward_input(layer_, &call, kept, &err) : api_.backward(layer_, &call, kept, &err);
     for (auto* t : from) fake::tensors::drop(t);
     if (halves && rc == SY_OK) {
-      call = call_of(how, 0);
+      call = call_of(how, rows);
       rc = api_.backward_weight(layer_, &call, kept, &err);
     }
     const auto [code, text] = fake::taken(err);
@@ -180,7 +180,7 @@ class OneLayer {
     fake::must([&](sy_error** e) { return api_.finish(layer_, &call, e); });
   }
   void forget() {
-    api_.free_saved(layer_, kept_.front());
+    api_.free_saved(layer_, kept_.front().saved);
     kept_.pop_front();
   }
   std::size_t kept() const { return kept_.size(); }
@@ -260,7 +260,11 @@ class OneLayer {
   sy_layer* layer_ = nullptr;
   uint32_t n_out_ = 1;
   at::ScalarType compute_ = at::kFloat;
-  std::deque<sy_saved*> kept_;
+  struct Kept {
+    sy_saved* saved;
+    int64_t rows;
+  };
+  std::deque<Kept> kept_;
 };
 
 // ---- comparisons --------------------------------------------------------------------------------------------------
