@@ -1,8 +1,8 @@
 #include "linear.hpp"
 
-#include "kernels/bias_gradient.hpp"
 #include "blocks/own_backward.hpp"
 #include "blocks/product.hpp"
+#include "kernels/bias_gradient.hpp"
 
 namespace sy {
 

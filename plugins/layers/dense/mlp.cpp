@@ -2,9 +2,9 @@
 
 #include <ATen/ops/empty_like.h>
 
-#include "kernels/bias_gradient.hpp"
 #include "blocks/own_backward.hpp"
 #include "blocks/product.hpp"
+#include "kernels/bias_gradient.hpp"
 
 namespace sy {
 

@@ -1,8 +1,8 @@
 // Norms over the last dimension and their backward.
 #pragma once
 
-#include "kernels/norm_pass.hpp"
 #include "blocks/own_backward.hpp"
+#include "kernels/norm_pass.hpp"
 #include "row_norm_form.hpp"
 
 namespace sy {

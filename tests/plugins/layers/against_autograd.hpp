@@ -64,7 +64,8 @@ inline void check_against_autograd(OneLayer& layer, const Tensors& in, const Ref
   }
 }
 
-/// Measured bytes against declared ones for one training call: what is kept, and the peaks. `slack`: relative.
+/// Measured bytes against declared ones for one training call: what is kept, what is held between the halves of the
+/// backward, and the peaks. `slack`: relative.
 inline void check_memory(OneLayer& layer, const Tensors& in, double slack = 0.05) {
   const sy_cost c = layer.cost(SY_TRAIN, in);
   const auto near = [&](double declared, double measured, double of) {
@@ -105,6 +106,13 @@ inline void check_memory(OneLayer& layer, const Tensors& in, double slack = 0.05
              at_start - static_cast<double>(before) + dx_bytes + measured));
   dx.clear();
   CHECK(layer.origin.live == before);
+  if (!(layer.caps() & SY_L_SPLIT_BACKWARD)) return;
+  layer.forward(in);
+  layer.backward_in_halves(dy, n_in);
+  CAPTURE(c.bytes_held);
+  CAPTURE(layer.held);
+  CHECK(near(static_cast<double>(c.bytes_held), static_cast<double>(layer.held - before),
+             static_cast<double>(layer.held - before)));
 }
 
 }  // namespace layers

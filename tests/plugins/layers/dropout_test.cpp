@@ -25,12 +25,12 @@ at::Tensor mask(const std::string& place, const How& how, at::IntArrayRef shape,
 void check_split(OneLayer& layer, const at::Tensor& x, int64_t part, double tolerance) {
   How how{.step = 3, .first_sample = 8};
   const at::Tensor whole = layer.forward({x}, how).at(0);
-  const at::Tensor dwhole = layer.backward({at::ones_like(whole)}).at(0);
+  const at::Tensor dwhole = layer.backward({at::ones_like(whole)}, 1, ~uint64_t{0}, how).at(0);
   for (int64_t begin = 0; begin < x.size(0); begin += part) {
     how.first_sample = 8 + begin;
     const at::Tensor y = layer.forward({x.narrow(0, begin, part).contiguous()}, how).at(0);
     CHECK(difference(y, whole.narrow(0, begin, part)) <= tolerance);
-    const at::Tensor dx = layer.backward({at::ones_like(y)}).at(0);
+    const at::Tensor dx = layer.backward({at::ones_like(y)}, 1, ~uint64_t{0}, how).at(0);
     CHECK(difference(dx, dwhole.narrow(0, begin, part)) <= tolerance);
   }
 }

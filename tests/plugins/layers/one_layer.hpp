@@ -41,6 +41,12 @@ inline at::ScalarType type_of(sy_dtype t) {
   throw std::runtime_error("a type that tests do not know");
 }
 
+inline int64_t count_of(const sy_view& v) {
+  int64_t n = 1;
+  for (int32_t d = 0; d < v.ndim; ++d) n *= v.shape[d];
+  return n;
+}
+
 inline constexpr sy_device device{SY_DEVICE_CPU, 1};
 
 /// A view of a tensor that lives at least as long.
@@ -139,10 +145,12 @@ class OneLayer {
     sy_saved* kept = nullptr;
     sy_error* err = nullptr;
     const sy_rc rc = api_.forward(layer_, &call, &kept, &err);
-    for (auto* t : from) fake::tensors::drop(t);
     const auto [code, text] = fake::taken(err);
+    if (kept)
+      kept_.push_back({kept, call.rows, std::move(from)});
+    else
+      for (auto* t : from) fake::tensors::drop(t);
     if (rc != SY_OK) throw fake::failure(rc, text);
-    if (kept) kept_.push_back(kept);
     Tensors out;
     for (auto* t : to) out.push_back(opened(t));
     return out;
@@ -153,17 +161,20 @@ class OneLayer {
                    bool oldest = true, bool halves = false) {
     std::vector<sy_tensor*> from, to(n_in, nullptr);
     for (const auto& t : grads) from.push_back(handle(t));
-    sy_call call = call_of(how, 0);
+    const Kept kept = oldest ? kept_.front() : kept_.back();
+    oldest ? kept_.pop_front() : kept_.pop_back();
+    sy_call call = call_of(how, kept.rows);
     call.n_in = static_cast<uint32_t>(from.size()), call.n_out = n_in;
     call.in = from.data(), call.out = to.data(), call.want = want & ((uint64_t{1} << n_in) - 1);
-    sy_saved* kept = oldest ? kept_.front() : kept_.back();
-    oldest ? kept_.pop_front() : kept_.pop_back();
     sy_error* err = nullptr;
-    sy_rc rc = halves ? api_.backward_input(layer_, &call, kept, &err) : api_.backward(layer_, &call, kept, &err);
+    sy_rc rc =
+        halves ? api_.backward_input(layer_, &call, kept.saved, &err) : api_.backward(layer_, &call, kept.saved, &err);
+    if (halves) held = bytes_held(kept.inputs, from, to);
     for (auto* t : from) fake::tensors::drop(t);
+    for (auto* t : kept.inputs) fake::tensors::drop(t);
     if (halves && rc == SY_OK) {
-      call = call_of(how, 0);
-      rc = api_.backward_weight(layer_, &call, kept, &err);
+      call = call_of(how, kept.rows);
+      rc = api_.backward_weight(layer_, &call, kept.saved, &err);
     }
     const auto [code, text] = fake::taken(err);
     if (rc != SY_OK) throw fake::failure(rc, text);
@@ -180,7 +191,8 @@ class OneLayer {
     fake::must([&](sy_error** e) { return api_.finish(layer_, &call, e); });
   }
   void forget() {
-    api_.free_saved(layer_, kept_.front());
+    api_.free_saved(layer_, kept_.front().saved);
+    for (auto* t : kept_.front().inputs) fake::tensors::drop(t);
     kept_.pop_front();
   }
   std::size_t kept() const { return kept_.size(); }
@@ -196,6 +208,7 @@ class OneLayer {
   int64_t threads = 1;
   std::optional<int64_t> ignore;  // marks the last input
   std::string name = "layer";
+  int64_t held = 0;  // bytes between the last backward_input and its backward_weight
   uint32_t caps() const { return api_.caps; }
 
  private:
@@ -245,6 +258,16 @@ class OneLayer {
         sizeof(sy_binding), static_cast<uint32_t>(v.size()), v.data(), g.data(), device, &origin, threads};
     fake::must([&](sy_error** e) { return api_.bind(layer_, &b, e); });
   }
+  /// What is alive, its inputs and gradients where it keeps them, without what it gave.
+  int64_t bytes_held(const std::vector<sy_tensor*>& inputs, const std::vector<sy_tensor*>& gradients,
+                     const std::vector<sy_tensor*>& given) const {
+    const auto bytes = [](const sy_tensor* t) { return count_of(t->view) * t->view.dtype.bits / 8; };
+    int64_t all = origin.live;
+    for (const auto& lent : {inputs, gradients})
+      for (const sy_tensor* t : lent) all += t && t->uses > 1 ? bytes(t) : 0;
+    for (const sy_tensor* t : given) all -= t ? bytes(t) : 0;
+    return all;
+  }
   sy_call call_of(const How& how, int64_t rows) const {
     sy_call c{};
     c.size = sizeof c;
@@ -260,7 +283,12 @@ class OneLayer {
   sy_layer* layer_ = nullptr;
   uint32_t n_out_ = 1;
   at::ScalarType compute_ = at::kFloat;
-  std::deque<sy_saved*> kept_;
+  struct Kept {
+    sy_saved* saved;
+    int64_t rows;
+    std::vector<sy_tensor*> inputs;
+  };
+  std::deque<Kept> kept_;
 };
 
 // ---- comparisons --------------------------------------------------------------------------------------------------
