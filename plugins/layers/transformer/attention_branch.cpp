@@ -22,6 +22,7 @@ query_key_value attention_branch::split(const at::Tensor& qkv, int64_t rows) con
     return some.unsqueeze(3)
         .expand({some.size(0), some.size(1), count, groups, form.head})
         .reshape({some.size(0), some.size(1), heads, form.head})
+        .contiguous()  // of one head it would be a view without steps
         .transpose(1, 2);
   };
   return {part(0, heads), part(heads, kv_heads), part(heads + kv_heads, kv_heads)};
@@ -202,7 +203,7 @@ void attention_branch::walk_backward_weight(tally& bytes, const sy_port& x) cons
 
 uint64_t attention_branch::held_bytes(const sy_port& x) const {
   const sizes z(form, x);
-  return (form.before.is_none() ? 0 : z.stream) + z.stream + z.qkv + z.stream;  // h, o, d_qkv, d
+  return 3 * z.stream + z.qkv;  // h, o, d, d_qkv
 }
 
 }  // namespace sy

@@ -129,7 +129,7 @@ void feed_forward_branch::walk_backward_weight(tally& bytes, const sy_port& x) c
 
 uint64_t feed_forward_branch::held_bytes(const sy_port& x) const {
   const uint64_t stream = bytes_of(x), wide = form.wide_bytes(x);
-  return (form.before.is_none() ? 0 : stream) + (form.set.gated ? 3 : 2) * wide + stream;  // h, a, d_up, d_gate, d
+  return 2 * stream + (form.set.gated ? 3 : 2) * wide;  // h, d, a, d_up, d_gate
 }
 
 }  // namespace sy
