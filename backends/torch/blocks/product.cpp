@@ -42,14 +42,17 @@ void multiply(const at::Tensor& a, bool a_transposed, const at::Tensor& b, bool 
 
 }  // namespace
 
-at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& add) {
   if (is_direct(x, weight)) {
     at::Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
-    product_out(y, x, weight, bias);
+    multiply(x, false, weight, true, bias, add, y);
     return y;
   }
-  return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
+  at::Tensor y = bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
+  return add.defined() ? y.add_(add) : y;
 }
+
+bool adds_inside(const at::Tensor& x) { return x.is_cuda() && is_reduced(x.scalar_type()); }
 
 void product_out(at::Tensor y, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   if (is_direct(x, weight) && y.is_contiguous())

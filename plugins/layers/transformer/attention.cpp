@@ -6,8 +6,9 @@ attention_layer::saved attention_layer::forward(const sy_call& call) const {
   return in_call(call, false, [&] {
     const at::Tensor in = borrow(call.in[0]), x = in.view({-1, in.size(2)});
     saved s;
-    at::Tensor y = branch_.forward(call, params_, x, keeps(call) ? &s.branch : nullptr);
-    call.out[0] = lend(branch_.add_residual(call, x, std::move(y)).view(in.sizes()), call);
+    auto [y, complete] = branch_.forward(call, params_, x, keeps(call) ? &s.branch : nullptr);
+    if (!complete) y = branch_.add_residual(call, x, std::move(y));
+    call.out[0] = lend(y.view(in.sizes()), call);
     return s;
   });
 }

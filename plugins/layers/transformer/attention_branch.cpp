@@ -72,21 +72,23 @@ at::Tensor attention_branch::packed_gradient(const sy_call& call, const bound_pa
 
 // ---- forward ------------------------------------------------------------------------------------------------------
 
-at::Tensor attention_branch::forward(const sy_call& call, const bound_params& params, const at::Tensor& x,
-                                     attention_saved* keep) const {
+branch_result attention_branch::forward(const sy_call& call, const bound_params& params, const at::Tensor& x,
+                                        attention_saved* keep) const {
   normed n = norm_.forward(call, params, x);
   at::Tensor qkv = product(n.h, params.find(form.qkv, "weight"), params.find(form.qkv, "bias"));
   if (form.set.rotary) turn(call, qkv, false);
   if (!keep) n = {};
   attended made = attend(call_of(call), split(qkv, call.rows), keep != nullptr);
   if (!keep) qkv.reset();
-  at::Tensor y = product(made.flat(), params.find(form.out, "weight"), params.find(form.out, "bias"));
+  const bool complete = adds_plainly(call) && adds_inside(x);
+  at::Tensor y =
+      product(made.flat(), params.find(form.out, "weight"), params.find(form.out, "bias"), complete ? x : at::Tensor());
   if (keep)
     *keep = {.x = norm_.keeps_input() ? x : at::Tensor(),
              .n = std::move(n),
              .qkv = std::move(qkv),
              .attention = std::move(made)};
-  return y;
+  return {std::move(y), complete};
 }
 
 at::Tensor attention_branch::add_residual(const sy_call& call, const at::Tensor& x, at::Tensor result) const {

@@ -23,13 +23,20 @@ struct attention_saved {
   at::Tensor d_out;  // the gradient of the last product's result
 };
 
+/// The last product's result: with x added where that costs nothing, else it is still to be dropped from and added.
+struct branch_result {
+  at::Tensor y;
+  bool complete;
+};
+
 class attention_branch {
  public:
   attention_branch(const attention_settings& settings, const std::string& norm_prefix, const std::string& prefix)
       : form(settings, norm_prefix, prefix), norm_(settings.kind, settings.eps, settings.bias, norm_prefix) {}
 
-  /// The last product's result, which is still to be dropped from and added to x. keep: NULL, or what a backward needs.
-  at::Tensor forward(const sy_call& call, const bound_params& params, const at::Tensor& x, attention_saved* keep) const;
+  /// keep: NULL, or what a backward needs.
+  branch_result forward(const sy_call& call, const bound_params& params, const at::Tensor& x,
+                        attention_saved* keep) const;
   /// x + dropout(result), in the place of result; without residual or dropout what is left of it.
   at::Tensor add_residual(const sy_call& call, const at::Tensor& x, at::Tensor result) const;
   /// Whether the result can be added to x as it is.

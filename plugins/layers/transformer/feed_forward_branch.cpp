@@ -7,8 +7,9 @@
 
 namespace sy {
 
-at::Tensor feed_forward_branch::linear(const bound_params& params, const std::string& name, const at::Tensor& x) const {
-  return product(x, params.find(name, "weight"), params.find(name, "bias"));
+at::Tensor feed_forward_branch::linear(const bound_params& params, const std::string& name, const at::Tensor& x,
+                                       const at::Tensor& add) const {
+  return product(x, params.find(name, "weight"), params.find(name, "bias"), add);
 }
 
 // ---- forward ------------------------------------------------------------------------------------------------------
@@ -31,9 +32,10 @@ at::Tensor feed_forward_branch::forward(const sy_call& call, const bound_params&
     kernels::activate(on, f, type, up.numel(), up.const_data_ptr(), a.data_ptr());
   if (in_place) up.reset();
   if (!keep) gate.reset();
-  at::Tensor y = linear(params, form.down, a);
+  const bool complete = form.set.residual && !drops(call.kind == SY_TRAIN) && adds_inside(x);
+  at::Tensor y = linear(params, form.down, a, complete ? x : at::Tensor());
   if (!keep) a.reset();
-  y = add_branch(call, x, std::move(y), form.set.residual, form.set.dropout, form.residual.c_str());
+  if (!complete) y = add_branch(call, x, std::move(y), form.set.residual, form.set.dropout, form.residual.c_str());
   if (keep)
     *keep = {.x = norm_.keeps_input() ? x : at::Tensor(),
              .n = std::move(n),

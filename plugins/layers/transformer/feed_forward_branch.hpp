@@ -47,7 +47,8 @@ class feed_forward_branch {
  private:
   bool keeps_up() const;
   bool drops(bool training) const { return training && form.set.dropout > 0; }
-  at::Tensor linear(const bound_params& params, const std::string& name, const at::Tensor& x) const;
+  at::Tensor linear(const bound_params& params, const std::string& name, const at::Tensor& x,
+                    const at::Tensor& add = {}) const;
   at::Tensor activation_backward(const sy_call& call, const bound_params& params, at::Tensor da,
                                  feed_forward_saved& s) const;
   pre_norm norm_;

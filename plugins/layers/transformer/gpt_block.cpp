@@ -8,8 +8,10 @@ gpt_block_layer::saved gpt_block_layer::forward(const sy_call& call) const {
     at::Tensor x = in.view({-1, in.size(2)});
     saved s;
     const bool kept = keeps(call);
-    at::Tensor added = attention_.forward(call, params_, x, kept ? &s.attention : nullptr);
-    if (!attention_.adds_plainly(call)) x = attention_.add_residual(call, x, std::move(added)), added.reset();
+    auto [added, complete] = attention_.forward(call, params_, x, kept ? &s.attention : nullptr);
+    if (!complete && !attention_.adds_plainly(call))
+      added = attention_.add_residual(call, x, std::move(added)), complete = true;
+    if (complete) x = std::move(added), added.reset();
     const at::Tensor y = feed_forward_.forward(call, params_, x, std::move(added), kept ? &s.feed_forward : nullptr);
     call.out[0] = lend(y.view(in.sizes()), call);
     return s;

@@ -8,8 +8,11 @@
 
 namespace sy {
 
-/// bias: undefined is none.
-SY_EXPORT at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+/// bias: undefined is none. add: undefined, or [rows, out] to be added to y.
+SY_EXPORT at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                             const at::Tensor& add = {});
+/// Whether `add` costs no pass of its own: on CUDA in 16 bits.
+SY_EXPORT bool adds_inside(const at::Tensor& x);
 SY_EXPORT void product_out(at::Tensor y, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 /// dx = dy W.
