@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "switchyard/cpp/plugin.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/drop.hpp"
 #include "kernels/embed.hpp"
