@@ -30,10 +30,10 @@ class SplitTransformer(Example):
         self.assertNotEqual(kept, half)
 
     def test_what_does_not_fit_is_named_before_anything_is_allocated(self):
-        said = self.error("plan", CONFIG, 'devices.memory=["5MiB", "64MiB"]')
+        said = self.error("plan", CONFIG, 'devices.memory=["4MiB", "64MiB"]')
         self.assertRegex(said, r"^error: .*split_transformer\.toml:\d+:1: layer \d+ 'h\.\d+\.\w+' .*does not fit on cpu:0")
         self.assertIn("what helps:", said)
-        self.plan(CONFIG, 'devices.memory=["5MiB", "64MiB"]', "placement.policy=memory_balanced")
+        self.plan(CONFIG, 'devices.memory=["4MiB", "64MiB"]', "placement.policy=memory_balanced")
 
 
 main()

@@ -17,7 +17,7 @@ namespace {
 struct Precision {
   double step, relative, absolute, epsilon;
 };
-constexpr Precision in_fp64{1e-4, 1e-5, 1e-8, 1e-15}, in_fp32{1.0 / 64, 2e-2, 1e-4, 1.2e-7};
+constexpr Precision in_fp64{1.0 / 8192, 1e-5, 1e-8, 1e-15}, in_fp32{1.0 / 64, 2e-2, 1e-4, 1.2e-7};
 
 class Differences {
  public:

@@ -14,8 +14,7 @@ inline void add_bias_gradient(const sy_call& call, const at::Tensor& gradient, c
   column_sum(on, type_of(dy), dy.size(0), dy.size(1), dy.data_ptr(), sum_into(gradient), data_of(room));
 }
 inline uint64_t bias_gradient_scratch(sy_dtype type, uint64_t rows, int64_t columns) {
-  return most_scratch(
-      [&](const lane& on) { return column_sum_scratch(on, type, static_cast<int64_t>(rows), columns); });
+  return column_sum_scratch({}, type, static_cast<int64_t>(rows), columns);
 }
 
 }  // namespace sy::kernels

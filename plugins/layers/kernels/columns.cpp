@@ -11,11 +11,13 @@ void column_sum(const lane& on, sy_dtype type, int64_t rows, int64_t columns, co
   if (rows > 0 && columns > 0 && to) SY_ON_LANE(on, column_sum, type, rows, columns, x, to, scratch);
 }
 
-uint64_t column_sum_scratch([[maybe_unused]] const lane& on, sy_dtype type, int64_t rows, int64_t columns) {
+uint64_t column_sum_scratch(const lane&, sy_dtype type, int64_t rows, int64_t columns) {
+  const uint64_t cpu = static_cast<uint64_t>(cpu_groups(rows).count * columns) * wide(type).bits / 8;
 #ifdef SWITCHYARD_WITH_CUDA
-  if (on.cuda) return cuda::column_sum_scratch(type, rows, columns);
+  return std::max(cpu, cuda::column_sum_scratch(type, rows, columns));
+#else
+  return cpu;
 #endif
-  return static_cast<uint64_t>(cpu_groups(rows).count * columns) * wide(type).bits / 8;
 }
 
 void pack(const lane& on, sy_dtype type, int64_t rows, int64_t inner, int64_t head_width, const packed_part* parts,

@@ -48,11 +48,13 @@ void embed_backward(const lane& on, const embed_size& size, const void* ids, con
   on_cpu()->embed_backward(on, size, order, dy, token, position);
 }
 
-uint64_t embed_backward_scratch([[maybe_unused]] const lane& on, const embed_size& size) {
+uint64_t embed_backward_scratch(const lane&, const embed_size& size) {
+  const uint64_t cpu = static_cast<uint64_t>(size.rows * size.time) * sizeof(uint64_t);
 #ifdef SWITCHYARD_WITH_CUDA
-  if (on.cuda) return cuda::embed_backward_scratch(size);
+  return std::max(cpu, cuda::embed_backward_scratch(size));
+#else
+  return cpu;
 #endif
-  return static_cast<uint64_t>(size.rows * size.time) * sizeof(uint64_t);
 }
 
 }  // namespace sy::kernels

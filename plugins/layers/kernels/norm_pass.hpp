@@ -57,9 +57,7 @@ inline uint64_t norm_statistics_bytes(norm_rule rule, sy_dtype type, uint64_t ro
   return rows * (wide(type).bits / 8) * (rule == norm_rule::layer ? 2 : 1);
 }
 inline uint64_t norm_back_scratch(norm_rule rule, sy_dtype type, uint64_t rows, int64_t width) {
-  return most_scratch([&](const lane& on) {
-    return norm_backward_scratch(on, {static_cast<int64_t>(rows), width, type, rule, 0});
-  });
+  return norm_backward_scratch({}, {static_cast<int64_t>(rows), width, type, rule, 0});
 }
 
 }  // namespace sy::kernels

@@ -16,11 +16,13 @@ void norm_backward(const lane& on, const norm_size& size, const norm_backward_da
   if (size.rows > 0 && size.width > 0) SY_ON_LANE(on, norm_backward, size, data);
 }
 
-uint64_t norm_backward_scratch([[maybe_unused]] const lane& on, const norm_size& size) {
+uint64_t norm_backward_scratch(const lane&, const norm_size& size) {
+  const uint64_t cpu = static_cast<uint64_t>(cpu_groups(size.rows).count * 3 * size.width) * wide(size.type).bits / 8;
 #ifdef SWITCHYARD_WITH_CUDA
-  if (on.cuda) return cuda::norm_backward_scratch(size);
+  return std::max(cpu, cuda::norm_backward_scratch(size));
+#else
+  return cpu;
 #endif
-  return static_cast<uint64_t>(cpu_groups(size.rows).count * 3 * size.width) * wide(size.type).bits / 8;
 }
 
 }  // namespace sy::kernels

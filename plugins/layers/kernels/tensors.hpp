@@ -3,8 +3,6 @@
 
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
-
 #include "blocks/activation.hpp"
 #include "lane_of.hpp"
 #include "pointwise.hpp"
@@ -22,12 +20,6 @@ inline sum sum_into(const at::Tensor& gradient) {
 inline at::Tensor scratch(uint64_t bytes, const at::Tensor& like) {
   return bytes > 0 ? at::empty({static_cast<int64_t>(bytes)}, like.options().dtype(at::kByte)) : at::Tensor();
 }
-/// What bytes(lane) says for the CPU or for CUDA, whichever is more: costs are declared before the device is known.
-template <class Bytes>
-uint64_t most_scratch(const Bytes& bytes) {
-  return std::max<uint64_t>(bytes(lane{}), bytes(lane{.cuda = true}));
-}
-
 constexpr function function_of(activation kind) {
   switch (kind) {
     case activation::relu:

@@ -60,8 +60,7 @@ sy::cost embedding_layer::cost(uint32_t kind, const_ports in) const {
   c.bytes_held = bytes_of(ids) + n * width_of(type);
   const kernels::embed_size size = size_of(static_cast<int64_t>(elements_of(ids)), ids.ndim > 1 ? last_dim(ids) : 1,
                                            width_, vocabulary_, type, ids.dtype);
-  c.bytes_workspace_backward =
-      kernels::most_scratch([&](const kernels::lane& on) { return kernels::embed_backward_scratch(on, size); });
+  c.bytes_workspace_backward = kernels::embed_backward_scratch({}, size);
   return c;
 }
 

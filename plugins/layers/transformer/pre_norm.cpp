@@ -111,9 +111,7 @@ void pre_norm::walk_forward(tally& bytes, uint64_t rows, int64_t width, sy_dtype
 void pre_norm::walk_backward(tally& bytes, uint64_t rows, int64_t width, sy_dtype t) const {
   const uint64_t wide = rows * static_cast<uint64_t>(width) * wide_width(t);
   if (by_rows())
-    bytes.hold(kernels::most_scratch([&](const kernels::lane& on) {
-      return kernels::norm_backward_scratch(on, size(static_cast<int64_t>(rows), width, t));
-    }));
+    bytes.hold(kernels::norm_backward_scratch({}, size(static_cast<int64_t>(rows), width, t)));
   else if (!declared_.is_none())  // LibTorch's backward holds one more tensor of the input's size
     bytes.hold(2 * wide + (is_reduced(t) ? 2 * wide : 0));
   bytes.drop(statistics_bytes(declared_.kind(), rows, width, t));
