@@ -1,6 +1,6 @@
 #include "embed.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "dispatch.hpp"
 #include "whole.hpp"
@@ -15,12 +15,20 @@ void expect(const char* kernel, const embed_size& size) {
     throw fault(SY_E_ARGUMENT, std::string(kernel) + ": 2^31 ids or more");
 }
 
-/// Each id * 2^32 + its place, sorted.
-void sort_ids(const embed_size& size, const void* ids, uint64_t* order) {
+/// Each id * 2^32 + its place, sorted by id, eight bits at a time, which keeps the order of places. `other`: as much
+/// room again. Returns which of the two holds the result.
+uint64_t* sort_ids(const embed_size& size, const void* ids, uint64_t* order, uint64_t* other) {
   const int64_t n = size.rows * size.time;
   for (int64_t k = 0; k < n; ++k)
     order[k] = static_cast<uint64_t>(whole_at(ids, size.id_type, k)) << 32 | static_cast<uint64_t>(k);
-  std::sort(order, order + n);
+  for (int shift = 0; ((size.vocabulary - 1) >> shift) != 0; shift += 8) {
+    int64_t at[256] = {}, total = 0;
+    for (int64_t k = 0; k < n; ++k) ++at[order[k] >> (32 + shift) & 255];
+    for (int64_t& begin : at) total += std::exchange(begin, total);
+    for (int64_t k = 0; k < n; ++k) other[at[order[k] >> (32 + shift) & 255]++] = order[k];
+    std::swap(order, other);
+  }
+  return order;
 }
 
 }  // namespace
@@ -44,12 +52,12 @@ void embed_backward(const lane& on, const embed_size& size, const void* ids, con
 #endif
   }
   auto* order = static_cast<uint64_t*>(scratch);
-  if (token) sort_ids(size, ids, order);
+  if (token) order = sort_ids(size, ids, order, order + size.rows * size.time);
   on_cpu()->embed_backward(on, size, order, dy, token, position);
 }
 
 uint64_t embed_backward_scratch(const lane&, const embed_size& size) {
-  const uint64_t cpu = static_cast<uint64_t>(size.rows * size.time) * sizeof(uint64_t);
+  const uint64_t cpu = static_cast<uint64_t>(size.rows * size.time) * 2 * sizeof(uint64_t);
 #ifdef SWITCHYARD_WITH_CUDA
   return std::max(cpu, cuda::embed_backward_scratch(size));
 #else

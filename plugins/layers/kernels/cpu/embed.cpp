@@ -15,8 +15,10 @@ void add_rows(sum gradient, int64_t at, int64_t width, int64_t n, const T* dy, c
   using W = wide_t<T>;
   for (int64_t first = 0; first < width; first += columns_at_once) {
     const int64_t columns = std::min(columns_at_once, width - first);
-    W total[columns_at_once] = {};
-    for (int64_t k = 0; k < n; ++k) {
+    W total[columns_at_once];
+    const T* opening = dy + row(0) * width + first;
+    by_lanes<W>(columns, [&](int64_t i, int m) { store(total + i, load(opening + i, m)); });
+    for (int64_t k = 1; k < n; ++k) {
       const T* from = dy + row(k) * width + first;
       by_lanes<W>(columns, [&](int64_t i, int m) {
         store(total + i, load(static_cast<const W*>(total) + i) + load(from + i, m));

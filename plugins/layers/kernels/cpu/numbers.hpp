@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "../lane.hpp"
 
 #define SY_INLINE [[gnu::always_inline]] inline
@@ -102,6 +106,19 @@ using f32_numbers = registers<float>::numbers;
 using f32_bits = registers<float>::bits;
 using u16_elements = registers<float>::narrow;
 
+/// a b + c, rounded once: where the processor cannot, the C library does it slowly, with the same bits.
+SY_INLINE f32_numbers fused(f32_numbers a, f32_numbers b, f32_numbers c) {
+#if defined(__AVX512F__)
+  return (f32_numbers)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (f32_numbers)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  for (int i = 0; i < register_bytes / 4; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return c;
+#endif
+}
+SY_INLINE f32_numbers fused(f32_numbers a, f32_numbers b, float c) { return fused(a, b, f32_numbers{} + c); }
+
 SY_INLINE f32_numbers widen(u16_elements from, bfloat) {
   return (f32_numbers)(__builtin_convertvector(from, f32_bits) << 16);
 }
@@ -194,6 +211,15 @@ SY_INLINE numbers<W> first(numbers<W> v, int n, W other = 0) {
   return v;
 }
 
+/// to = from, of n elements.
+template <class T>
+SY_INLINE void copy(T* to, const T* from, int64_t n) {
+  constexpr int64_t at_once = 64 / sizeof(T);
+  int64_t i = 0;
+  for (; i + at_once <= n; i += at_once) std::memcpy(to + i, from + i, 64);
+  if (i < n) std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i) * sizeof(T));
+}
+
 /// body(i, lanes) for i = 0, lanes, 2 lanes ...; the last may have fewer.
 template <class W, class Body>
 SY_INLINE void by_lanes(int64_t n, const Body& body) {
@@ -241,9 +267,13 @@ SY_INLINE void add_to(sum to, int64_t first, int64_t n, const W* from) {
   const auto add = [&](auto* gradient) {
     using G = std::remove_pointer_t<decltype(gradient)>;
     by_lanes<wide_t<G>>(n, [&](int64_t i, int m) {
-      wide_t<G> terms[numbers<wide_t<G>>::lanes] = {};
-      for (int j = 0; j < m; ++j) terms[j] = static_cast<wide_t<G>>(from[i + j]);
-      store(gradient + i, load(gradient + i, m) + load(static_cast<const wide_t<G>*>(terms)), m);
+      if constexpr (std::is_same_v<W, wide_t<G>>) {
+        store(gradient + i, load(gradient + i, m) + load(from + i, m), m);
+      } else {
+        wide_t<G> terms[numbers<wide_t<G>>::lanes] = {};
+        for (int j = 0; j < m; ++j) terms[j] = static_cast<wide_t<G>>(from[i + j]);
+        store(gradient + i, load(gradient + i, m) + load(static_cast<const wide_t<G>*>(terms)), m);
+      }
     });
   };
   if (to.type.bits == 64) return add(static_cast<double*>(to.data) + first);

@@ -124,12 +124,14 @@ void activate_backward(const lane& on, function f, sy_dtype type, int64_t rows, 
     const T *from = static_cast<const T*>(dy), *at = static_cast<const T*>(kept);
     T* to = static_cast<T*>(dx);
     with_function(f, [&](auto rule) {
-      column_walk<wide_t<T>>(on, rows, columns, bias_gradient, scratch, [&](int64_t row, int64_t column, int m) {
-        const int64_t i = row * columns + column;
-        const auto v = load(from + i, m) * rule.slope(load(at + i, m));
-        store(to + i, v, m);
-        return as_stored<T>(v);
-      });
+      const auto nothing = [](int64_t) {};
+      column_walk<wide_t<T>>(on, rows, columns, bias_gradient, scratch, nothing,
+                             [&](int64_t row, int64_t column, int m) {
+                               const int64_t i = row * columns + column;
+                               const auto v = load(from + i, m) * rule.slope(load(at + i, m));
+                               store(to + i, v, m);
+                               return as_stored<T>(v);
+                             });
     });
   });
 }

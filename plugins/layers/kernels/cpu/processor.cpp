@@ -18,7 +18,7 @@ std::span<const processor_twins> all_processors() {
   static const processor_twins all[] = {
       {"any", true, &any::twins},
 #ifdef __x86_64__
-      {"avx2", __builtin_cpu_supports("avx2") != 0, &avx2::twins},
+      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), &avx2::twins},
       {"avx512",
        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl"),
