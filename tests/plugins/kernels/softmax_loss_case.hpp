@@ -57,7 +57,8 @@ struct SoftmaxLoss {
   }
   std::vector<Output> outputs() {
     const double apart = logits.type.bits == 64 ? 1e-12 : 1e-5;
-    std::vector<Output> all = {{"logits", &logits, logits.type.bits == 64 ? 512.0 : 32.0},
+    const double of_sum = logits.type.bits == 64 ? 512 : 32;
+    std::vector<Output> all = {{"logits", &logits, of_sum, 8 * half_unit(wide(logits.type)) * weight},
                                {"losses", &losses, 0, apart}};
     all.push_back({"sums", &out, 2, apart * static_cast<double>(rows)});
     if (right.count) all.push_back({"right", &right, 0});

@@ -13,10 +13,10 @@ struct gradients {
   sum to[3];
 };
 
-constexpr int adding_columns = 32, adding_rows = 16;
+constexpr int adding_columns = 32, adding_rows = 32;
 
-/// to[y][c] += the sum over g of partial[y][g][c], y = blockIdx.y: sixteen sums of every sixteenth group, which are
-/// then added in order.
+/// to[y][c] += the sum over g of partial[y][g][c], y = blockIdx.y: a sum of every 32nd group for each thread along y, then
+/// these in order.
 template <class W>
 __global__ void __launch_bounds__(adding_columns* adding_rows)
     add_groups(const W* partial, int64_t groups, int64_t columns, gradients all) {
