@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "switchyard/cpp/torch.hpp"
+
 #include "kernels/columns.hpp"
 #include "kernels/drop.hpp"
 #include "kernels/embed.hpp"

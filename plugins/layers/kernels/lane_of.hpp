@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include "lane.hpp"
+#include "switchyard/layer.h"
 
 namespace sy::kernels {
 
