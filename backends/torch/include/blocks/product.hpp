@@ -27,7 +27,7 @@ SY_EXPORT void add_product(at::Tensor grad, const at::Tensor& dy, const at::Tens
 
 /// Most elements of the temporary product that add_product holds: whole rows of the weight, at least one.
 constexpr int64_t add_product_part(int64_t out, int64_t in) {
-  constexpr int64_t most = 1 << 18;
+  constexpr int64_t most = 1 << 22;
   const int64_t rows = in < most ? most / (in > 0 ? in : 1) : 1;
   return (rows < out ? rows : out) * in;
 }
