@@ -19,11 +19,9 @@ struct Kind {
   const char* word;  // in JSON
   const char* plural;
 };
-constexpr Kind kinds[] = {{SY_KIND_LAYER, "layer", "layers"},
-                          {SY_KIND_POLICY, "policy", "policies"},
-                          {SY_KIND_SCHEDULE, "schedule", "schedules"},
-                          {SY_KIND_OPTIMIZER, "optimizer", "optimizers"},
-                          {SY_KIND_BACKEND, "backend", "backends"}};
+constexpr Kind kinds[] = {{SY_KIND_LAYER, "layer", "layers"},          {SY_KIND_POLICY, "policy", "policies"},
+                          {SY_KIND_SCHEDULE, "schedule", "schedules"}, {SY_KIND_OPTIMIZER, "optimizer", "optimizers"},
+                          {SY_KIND_BACKEND, "backend", "backends"},    {SY_KIND_COMM, "comm", "communicators"}};
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -54,7 +52,8 @@ Json type_json(Registry& registry, const Kind& kind, const std::string& name) {
   if (word == "policy") return type_json(registry, kind, registry.policy(name));
   if (word == "schedule") return type_json(registry, kind, registry.schedule(name));
   if (word == "optimizer") return type_json(registry, kind, registry.optimizer(name));
-  return type_json(registry, kind, registry.backend(name));
+  if (word == "backend") return type_json(registry, kind, registry.backend(name));
+  return type_json(registry, kind, registry.comm(name));
 }
 
 [[noreturn]] void unknown(Registry& registry, const std::string& name) {

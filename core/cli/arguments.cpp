@@ -153,7 +153,7 @@ class Grammar {
     devices_app->add_flag("--json", d->json, "as JSON");
 
     auto [describe_app, t] = command<CommonArguments>(
-        "describe", "a layer type, policy, schedule, optimizer or backend with its options; none: all names", describe);
+        "describe", "a layer type, policy, schedule, optimizer, backend or communicator with its options; none: all names", describe);
     describe_app->add_option("TYPE", t->type, "such as gpt_block")->type_name("");
     describe_app->add_flag("--json", t->json, "as JSON");
 

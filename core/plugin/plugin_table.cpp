@@ -52,7 +52,8 @@ std::span<const PluginKind> plugin_kinds() {
                                      {SY_KIND_POLICY, "policy", "placement policy", &policy_rule()},
                                      {SY_KIND_SCHEDULE, "schedule", "schedule", &schedule_rule()},
                                      {SY_KIND_OPTIMIZER, "optimizer", "optimizer", &optimizer_rule()},
-                                     {SY_KIND_BACKEND, "backend", "backend", &backend_rule()}};
+                                     {SY_KIND_BACKEND, "backend", "backend", &backend_rule()},
+                                     {SY_KIND_COMM, "comm", "communicator", &comm_rule()}};
   return kinds;
 }
 

@@ -260,6 +260,9 @@ const sy_optimizer_api& Registry::optimizer(const std::string& id) {
 const sy_backend_api& Registry::backend(const std::string& id) {
   return *static_cast<const sy_backend_api*>(impl_->get(SY_KIND_BACKEND, id));
 }
+const sy_comm_api& Registry::comm(const std::string& id) {
+  return *static_cast<const sy_comm_api*>(impl_->get(SY_KIND_COMM, id));
+}
 
 const sy_backend_api* Registry::find_backend(const std::string& id) {
   const auto* offer = impl_->find(*find_kind(SY_KIND_BACKEND), id);

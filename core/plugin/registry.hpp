@@ -1,5 +1,5 @@
-// What one runtime may use: layer types, policies, schedules, optimizers and backends, found in plugin files or
-// registered by the host program.
+// What one runtime may use: layer types, policies, schedules, optimizers, backends and communicators, found in plugin
+// files or registered by the host program.
 #pragma once
 
 #include <memory>
@@ -47,6 +47,7 @@ class Registry {
   const sy_schedule_api& schedule(const std::string& id);
   const sy_optimizer_api& optimizer(const std::string& id);
   const sy_backend_api& backend(const std::string& id);
+  const sy_comm_api& comm(const std::string& id);
   /// Nullptr in place of an error, e.g. to find out whether a backend is there.
   const sy_backend_api* find_backend(const std::string& id);
   bool has(const std::string& kind, const std::string& id);  // kind: SY_KIND_*

@@ -108,6 +108,14 @@ const TableRule& backend_rule() {
   static const TableRule rule{UP_TO(get), sizeof(Api), slots, check_backend};
   return rule;
 }
+const TableRule& comm_rule() {
+  using Api = sy_comm_api;
+  static const SlotRule slots[] = {
+      MUST(make_id), MUST(open), MUST(status), MUST(abort), MUST(close), MUST(send), MUST(recv), MUST(all_reduce),
+      MUST(reduce_scatter), MUST(all_gather), MUST(broadcast), MUST(group_begin), MUST(group_end), MAY(get)};
+  static const TableRule rule{UP_TO(get), sizeof(Api), slots, check_table<Api>};
+  return rule;
+}
 // clang-format on
 
 }  // namespace switchyard

@@ -30,5 +30,6 @@ const TableRule& policy_rule();
 const TableRule& schedule_rule();
 const TableRule& optimizer_rule();
 const TableRule& backend_rule();
+const TableRule& comm_rule();
 
 }  // namespace switchyard

@@ -39,6 +39,15 @@ class Lists(ProgramTest):
         kinds = self.succeeds('describe', 'contiguous', '--json').json()
         self.assertEqual([(k['kind'], k['name']) for k in kinds], [('policy', 'contiguous')])
 
+    def test_communicators(self):
+        known = self.succeeds('describe', '--json').json()['communicators']
+        self.assertLessEqual(set(known), {'mpi', 'nccl'})
+        for name in known:  # those that were built; loading one needs neither a GPU nor mpirun
+            described = self.succeeds('describe', name, '--json').json()
+            self.assertEqual([(k['kind'], k['plugin']) for k in described], [('comm', 'comm-' + name)])
+            plugins = self.succeeds('plugins', '--json').json()['plugins']
+            self.assertIn('comm-' + name, {p['id'] for p in plugins})
+
     def test_unknown_type(self):
         error = self.refused('describe', 'plain_liner').errors[0]
         self.assertIn("did you mean 'plain_linear'?", error)

@@ -9,6 +9,7 @@
 
 #include "backend.h"
 #include "base.h"
+#include "comm.h"
 #include "layer.h"
 #include "optimizer.h"
 #include "policy.h"

@@ -136,3 +136,22 @@ TEST_CASE("kinds: what is not known is not read") {
   CHECK(find_kind_by_word("policy") == find_kind(SY_KIND_POLICY));
   CHECK(find_kind_by_word("layers") == nullptr);
 }
+
+TEST_CASE("a communicator must have every slot but get") {
+  sy_comm_api api{};
+  const auto filler = +[] {};
+  const std::size_t first = offsetof(sy_comm_api, make_id);
+  for (std::size_t at = first; at < offsetof(sy_comm_api, get); at += sizeof(filler))
+    std::memcpy(reinterpret_cast<char*>(&api) + at, &filler, sizeof(filler));
+  api.size = sizeof(api);
+  api.id = "pigeon";
+  const auto table = read_table({SY_KIND_COMM, &api});
+  REQUIRE(table);
+  CHECK(static_cast<const sy_comm_api*>(table->table)->get(nullptr, "x") == nullptr);
+  for (std::size_t at = first; at < offsetof(sy_comm_api, get); at += sizeof(filler)) {
+    CAPTURE(at);
+    sy_comm_api lacking = api;
+    std::memset(reinterpret_cast<char*>(&lacking) + at, 0, sizeof(filler));
+    CHECK_THROWS_AS(read_table({SY_KIND_COMM, &lacking}), Error);
+  }
+}
