@@ -177,10 +177,19 @@ sy_rc fill_zero(sy_backend*, const sy_view* to, sy_stream*, sy_error** err) {
   });
 }
 
+sy_rc decide(sy_backend*, const sy_decide* d, sy_stream*, sy_error** err) {
+  return guard(err, [&] {
+    sy_decide known{};
+    std::memcpy(&known, d, std::min<std::size_t>(d->size, sizeof known));
+    expect_cpu(known.device);
+    sy_decide_here(&known);
+  });
+}
+
 constexpr sy_backend_api table = [] {
   sy_backend_api t{};
   t.size = sizeof t;
-  t.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_LOGICAL;
+  t.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_LOGICAL | SY_B_DECIDES;
   t.id = "cpu";
   t.help = "the processor as any number of logical devices";
   t.device_type = SY_DEVICE_CPU;
@@ -191,6 +200,7 @@ constexpr sy_backend_api table = [] {
   t.event_new = event_new, t.event_free = event_free, t.event_record = event_record, t.event_sync = event_sync;
   t.event_ready = event_ready, t.event_seconds = event_seconds;
   t.copy = copy, t.cast = elementwise<cast>, t.fill_zero = fill_zero, t.accumulate = elementwise<accumulate>;
+  t.decide = decide;
   return t;
 }();
 

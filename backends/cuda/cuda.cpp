@@ -2,6 +2,8 @@
 // driver which GPUs there are; a GPU's context starts when it is named. Every call makes the device that it is about
 // current for its own duration only.
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -186,6 +188,17 @@ sy_rc fill_zero(sy_backend* b, const sy_view* to, sy_stream* stream, sy_error** 
   });
 }
 
+sy_rc decide(sy_backend* b, const sy_decide* d, sy_stream* stream, sy_error** err) {
+  return guard(err, [&] {
+    sy_decide known{};
+    std::memcpy(&known, d, std::min<std::size_t>(d->size, sizeof known));
+    const int device = b->ordinal(known.device);
+    const Current current(device);
+    launch_decide(known, stream_or_default(stream, device).native);
+    must(cudaGetLastError(), "starting a kernel");
+  });
+}
+
 // ---- graphs ----------------------------------------------------------------------------------------------
 
 sy_rc capture_begin(sy_backend*, sy_stream* stream, sy_error** err) {
@@ -221,7 +234,7 @@ void graph_free(sy_backend*, sy_graph* take) {
 constexpr sy_backend_api table = [] {
   sy_backend_api t{};
   t.size = sizeof t;
-  t.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_CAPTURE;
+  t.caps = SY_B_PEER | SY_B_TIMED_EVENTS | SY_B_CAPTURE | SY_B_DECIDES;
   t.id = "cuda";
   t.help = "NVIDIA GPUs";
   t.options = options, t.n_options = 1;
@@ -236,6 +249,7 @@ constexpr sy_backend_api table = [] {
   t.accumulate = elementwise<launch_accumulate>;
   t.capture_begin = capture_begin, t.capture_end = capture_end;
   t.graph_launch = graph_launch, t.graph_free = graph_free;
+  t.decide = decide;
   return t;
 }();
 

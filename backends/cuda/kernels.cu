@@ -76,6 +76,8 @@ __global__ void strided_kernel(Element* to, const Element* from, Strided layout,
   }
 }
 
+__global__ void decide_kernel(sy_decide terms) { sy_decide_here(&terms); }
+
 template <class Body>
 void with_type(Number type, Body&& body) {
   switch (type) {
@@ -122,6 +124,8 @@ void launch_accumulate(void* to, Number to_type, const void* from, Number from_t
     });
   });
 }
+
+void launch_decide(const sy_decide& terms, cudaStream_t stream) { decide_kernel<<<1, 1, 0, stream>>>(terms); }
 
 void launch_strided(void* to, const void* from, int element_bytes, const Strided& layout, int64_t count,
                     cudaStream_t stream) {

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "switchyard/decide.h"
+
 namespace sy::cuda {
 
 /// Element types that kernels know.
@@ -29,5 +31,8 @@ struct Strided {
 /// element_bytes: 1, 2, 4, 8 or 16.
 void launch_strided(void* to, const void* from, int element_bytes, const Strided& layout, int64_t count,
                     cudaStream_t stream);
+
+/// sy_decide_here by one thread: its sums have an order. Some thousands of squares, read ahead of their additions.
+void launch_decide(const sy_decide& terms, cudaStream_t stream);
 
 }  // namespace sy::cuda

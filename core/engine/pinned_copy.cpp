@@ -7,23 +7,28 @@
 
 namespace switchyard {
 
-PinnedCopy::~PinnedCopy() { free(); }
+PinnedRoom::~PinnedRoom() { free(); }
 
-void PinnedCopy::free() {
+void PinnedRoom::free() {
   if (memory_) backend_->api().host_free(backend_->get(), memory_);
   memory_ = nullptr;
   room_ = 0;
 }
 
-const std::byte* PinnedCopy::take(std::span<const std::byte> bytes, const std::shared_ptr<OpenedBackend>& backend) {
-  if (bytes.size() > room_) {
+std::byte* PinnedRoom::take(std::size_t bytes, const std::shared_ptr<OpenedBackend>& backend) {
+  if (bytes > room_) {
     free();
     backend_ = backend;
-    call_plugin([&](sy_error** e) { return backend->api().host_alloc(backend->get(), bytes.size(), &memory_, e); });
-    room_ = bytes.size();
+    call_plugin([&](sy_error** e) { return backend->api().host_alloc(backend->get(), bytes, &memory_, e); });
+    room_ = bytes;
   }
-  std::memcpy(memory_, bytes.data(), bytes.size());
-  return static_cast<const std::byte*>(memory_);
+  return data();
+}
+
+const std::byte* PinnedCopy::take(std::span<const std::byte> bytes, const std::shared_ptr<OpenedBackend>& backend) {
+  std::byte* const memory = room_.take(bytes.size(), backend);
+  std::memcpy(memory, bytes.data(), bytes.size());
+  return memory;
 }
 
 }  // namespace switchyard

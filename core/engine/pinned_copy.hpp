@@ -1,4 +1,4 @@
-// A batch in host memory that copies run from without making their thread wait.
+// Host memory that copies run from and to without making their thread wait.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,33 @@ namespace switchyard {
 
 class OpenedBackend;
 
-/// Memory only grows. [ctl]
-class PinnedCopy {
+/// Memory of a backend's; only grows. [ctl]
+class PinnedRoom {
  public:
-  PinnedCopy() = default;
-  ~PinnedCopy();
-  PinnedCopy(const PinnedCopy&) = delete;
-  PinnedCopy& operator=(const PinnedCopy&) = delete;
+  PinnedRoom() = default;
+  ~PinnedRoom();
+  PinnedRoom(const PinnedRoom&) = delete;
+  PinnedRoom& operator=(const PinnedRoom&) = delete;
 
-  /// The bytes in memory of this backend's; lent until the next call. Nobody may still be copying from the last one.
-  const std::byte* take(std::span<const std::byte> bytes, const std::shared_ptr<OpenedBackend>& backend);
+  /// Of at least this size, content undefined; lent until the next call. Nobody may still be copying from or to it.
+  std::byte* take(std::size_t bytes, const std::shared_ptr<OpenedBackend>& backend);
+  std::byte* data() const { return static_cast<std::byte*>(memory_); }
 
  private:
   void free();
   std::shared_ptr<OpenedBackend> backend_;
   void* memory_ = nullptr;
   std::size_t room_ = 0;
+};
+
+/// A batch. [ctl]
+class PinnedCopy {
+ public:
+  /// The bytes in memory of this backend's; lent until the next call. Nobody may still be copying from the last one.
+  const std::byte* take(std::span<const std::byte> bytes, const std::shared_ptr<OpenedBackend>& backend);
+
+ private:
+  PinnedRoom room_;
 };
 
 }  // namespace switchyard

@@ -56,6 +56,7 @@ void Pipe::Impl::start(const Config& config, Registry& registry) {
     clip_norm = config.train->clip_norm;
   }
   allocate(options);
+  make_decisions();
   open_links({});
   try_links();
   draw_initial_values();
@@ -178,8 +179,14 @@ std::unique_ptr<Pipe> Pipe::build(const Config& config, Registry& registry, std:
 Model& Pipe::model() { return *impl_->model; }
 const Plan& Pipe::plan() const { return impl_->plan; }
 LossScale& Pipe::loss_scale() { return impl_->loss_scale; }
-int64_t Pipe::applied_steps() const { return impl_->applied; }
-void Pipe::set_applied_steps(int64_t n) { impl_->applied = n; }
+int64_t Pipe::applied_steps() const {
+  impl_->check_finished();
+  return impl_->applied;
+}
+void Pipe::set_applied_steps(int64_t n) {
+  impl_->check_finished();
+  impl_->set_applied(n);
+}
 
 std::vector<DevicePeak> Pipe::peaks() const {
   std::vector<DevicePeak> all;
@@ -214,6 +221,7 @@ sy_dtype Pipe::stored_dtype(const TensorName& which) const {
 
 void Pipe::read(const TensorName& which, std::span<std::byte> to) const {
   impl_->check_usable();
+  impl_->check_finished();
   const sy_view& from = stored_view(impl_->stored, *impl_->model, which).get();
   if (to.size() != byte_count(from))
     throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(from)) + " bytes, and room for " +
@@ -226,6 +234,7 @@ void Pipe::read(const TensorName& which, std::span<std::byte> to) const {
 
 void Pipe::write(const TensorName& which, std::span<const std::byte> from) {
   impl_->check_usable();
+  impl_->check_finished();
   const sy_view& to = stored_view(impl_->stored, *impl_->model, which).get();
   if (from.size() != byte_count(to))
     throw Error(SY_E_ARGUMENT, "a tensor of " + std::to_string(byte_count(to)) + " bytes, and content of " +
@@ -239,6 +248,7 @@ void Pipe::write(const TensorName& which, std::span<const std::byte> from) {
 
 void Pipe::read_gradient(int parameter, std::span<float> to) const {
   impl_->check_usable();
+  impl_->check_finished();
   const Parameter& p = impl_->model->parameters().at(parameter);
   const Stored& s = impl_->stored[p.is_tied() ? p.owner : p.index];
   if (!s.gradient) throw Error(SY_E_NOT_FOUND, "'" + p.name + "' is not trained");
@@ -250,6 +260,7 @@ void Pipe::read_gradient(int parameter, std::span<float> to) const {
 
 void Pipe::values_changed() {
   Impl& i = *impl_;
+  i.check_finished();
   ++i.param_version;
   i.on_all([&i](int d) {
     for (const Stored& s : i.stored)

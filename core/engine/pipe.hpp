@@ -3,10 +3,12 @@
 //   caller                       device threads
 //   step(batch) ─ post ─────────▶ program of F, B ... ──┐
 //              ◀──────── barrier ────────────────────────┘   a failure or a cancel up to here drops the step
-//              ─ post ─────────▶ sums of tied gradients, squared norms
-//              ◀ global norm, clip factor, skip ─┘
+//              ─ post ─────────▶ sums of tied gradients, squared norms, brought together on every device;
+//                                each decides by itself: clip factor, skip
 //              ─ post ─────────▶ finish, optimizer step, new values of tied weights
 //   result     ◀─────────────────┘
+//
+// Devices that are asynchronous may be a whole step behind: begin_step() gives the result of the step before.
 #pragma once
 
 #include <atomic>
@@ -28,6 +30,7 @@
 namespace switchyard {
 
 struct StepResult {
+  uint64_t step = 0;
   double loss = 0;                 // sum over valid targets / valid targets, before the update
   int64_t valid = 0;               // targets that counted
   std::optional<double> accuracy;  // where targets are classes
@@ -73,6 +76,19 @@ class Pipe {
   /// first failure, with notes plugin, layer, stage, device, micro-batch. The step is then dropped; or, if weights were
   /// being updated, the device failed or a thread hangs, every later call throws SY_E_STATE with this cause. [ctl]
   StepResult step(const Batch& batch, uint64_t step, double lr);
+  /// The same, but does not wait for this step where results may come late: that is where every device is asynchronous,
+  /// no layer has something to finish (it must know whether the step counts), no dynamic loss scale waits for the
+  /// answer, and nothing is recorded. Gives the result of the step that was begun before and not given yet; where
+  /// results are not late, of this one. When the step before turns out not to be finite, its failure is thrown and both
+  /// are dropped. [ctl]
+  std::optional<StepResult> begin_step(const Batch& batch, uint64_t step, double lr);
+  /// The result of the step that was begun last; nothing where it was given already. Until then every other call but
+  /// begin_step() throws SY_E_STATE. [ctl]
+  std::optional<StepResult> finish_step();
+  bool has_begun_step() const;
+  bool results_are_late() const;
+  /// Late results also from synchronous devices, which show what asynchronous ones do. [ctl]
+  void make_results_late();
   /// The same without the update: gradients stay until the next step. For compare.
   StepResult gradients(const Batch& batch, uint64_t step);
   /// Loss over a batch of any size in evaluation mode; nothing changes. [ctl]

@@ -141,12 +141,17 @@ Pipe::Impl::Context Pipe::Impl::context_for(uint32_t kind, const HostTensor& inp
   c.batch_rows = inputs.rows();
   c.inputs = &inputs;
   c.targets = targets;
-  // The last call's copies are done: it waited for the norm, or for everything.
-  const auto bytes = [this](PinnedCopy& pinned, const HostTensor& from) {
-    return asynchronous ? pinned.take(from.bytes(), asynchronous) : from.bytes().data();
+  // The desk is free: the result of whatever lay there was waited for.
+  Desk& here = desks[desk];
+  const auto& pins = asynchronous ? asynchronous : devices[0]->backend();
+  const auto keep = [&](const HostTensor*& tensor, const std::byte*& bytes, HostTensor& like, PinnedCopy& pinned) {
+    bytes = asynchronous || may_be_late ? pinned.take(tensor->bytes(), pins) : tensor->bytes().data();
+    if (!may_be_late) return;
+    like.reset(tensor->dtype(), tensor->shape());
+    tensor = &like;
   };
-  c.input_bytes = bytes(pinned_inputs, inputs);
-  if (targets) c.target_bytes = bytes(pinned_targets, *targets);
+  keep(c.inputs, c.input_bytes, here.inputs_like, here.inputs);
+  if (targets) keep(c.targets, c.target_bytes, here.targets_like, here.targets);
   return made;
 }
 
@@ -192,52 +197,71 @@ void Pipe::Impl::check_batch(const HostTensor& inputs, const HostTensor* targets
 
 // ---- one step -----------------------------------------------------------------------------------------------------
 
+void Pipe::Impl::add_losses(const std::vector<std::array<float, 2>>& losses, StepResult& r) {
+  double sum = 0, right = 0;
+  for (const auto& values : losses) {
+    r.micro_losses.push_back(values[0]);
+    sum += values[0];
+    right = values[1] < 0 ? -1 : right + values[1];
+  }
+  r.loss = r.valid > 0 ? sum / static_cast<double>(r.valid) : 0;
+  if (right >= 0 && r.valid > 0) r.accuracy = right / static_cast<double>(r.valid);
+}
+
 StepResult Pipe::Impl::collect(const StepContext& context, int64_t valid) const {
   StepResult r;
   r.valid = valid;
-  double sum = 0, right = 0;
+  r.loss_scale = loss_scale.value();
   const Device& device = *devices[plan.device_of_layer(model->loss())];
   std::vector<std::array<float, 2>> all(context.results.size(), {0, -1});
   for (std::size_t i = 0; i < all.size(); ++i)
     device.copy_into(OwnedView(all[i].data(), {SY_DEVICE_CPU, 0}, dtype::f32, {2}).get(), context.results[i].view());
   device.wait();
-  for (const auto& values : all) {
-    r.micro_losses.push_back(values[0]);
-    sum += values[0];
-    right = values[1] < 0 ? -1 : right + values[1];
-  }
-  r.loss = valid > 0 ? sum / static_cast<double>(valid) : 0;
-  if (right >= 0 && valid > 0) r.accuracy = right / static_cast<double>(valid);
-  r.loss_scale = loss_scale.value();
+  add_losses(all, r);
   return r;
 }
 
-StepResult Pipe::Impl::accumulate_gradients(const Batch& batch, const Context& shared) {
+Pipe::Impl::Posted Pipe::Impl::post_gradients(const Batch& batch, const Context& shared) {
   StepContext& context = *shared;
   if (batch.rows() > plan.batch)
     throw Error(SY_E_DATA, "a batch of " + std::to_string(batch.rows()) + " samples; the plan is made for " +
                                std::to_string(plan.batch));
-  std::vector<std::pair<int, int>> passes;  // first micro-batch, how many
+  Posted posted;
+  posted.context = shared;
+  posted.desk = desk;
   for (const RowRange& pass : split_rows(batch.rows(), std::min<int64_t>(plan.accumulate, batch.rows()))) {
     const int first = static_cast<int>(context.micro_batches.size());
     add_micro_batches(context, pass.first, pass.count, plan.micro_batches);
-    passes.emplace_back(first, static_cast<int>(context.micro_batches.size()) - first);
+    posted.passes.emplace_back(first, static_cast<int>(context.micro_batches.size()) - first);
   }
   check_batch(batch.inputs, &batch.targets, *context.micro_batches[0].shapes);
-  const int64_t valid = count_valid(batch.targets, model->batch().ignore);
-  context.loss_weight = valid > 0 ? loss_scale.value() / static_cast<double>(valid) : 0;
+  posted.valid = count_valid(batch.targets, model->batch().ignore);
+  posted.loss_scale = loss_scale.value();
+  context.loss_weight = posted.valid > 0 ? posted.loss_scale / static_cast<double>(posted.valid) : 0;
   context.records = recording_since.has_value();
   recorded.clear();
-  on_all([this](int d) { storage[d]->start_step(); });
-  StepResult times;
-  for (const auto& [first, count] : passes) count_time(run_pass(plan.train, shared, first, count), times);
+  run_passes(posted);
+  return posted;
+}
+
+Pipe::Impl::Posted Pipe::Impl::Posted::again() const {
+  Posted p;
+  p.context = std::make_shared<StepContext>(*context);
+  std::ranges::fill(p.context->results, Tensor());
+  p.passes = passes;
+  p.desk = desk, p.valid = valid, p.loss_scale = loss_scale;
+  return p;
+}
+
+void Pipe::Impl::run_passes(Posted& posted) {
+  on_all([this](int d) {
+    if (devices[d]->is_asynchronous())
+      for (const Event& end : ends) devices[d]->wait_for(end);
+    storage[d]->start_step();
+  });
+  for (const auto& [first, count] : posted.passes)
+    count_time(run_pass(plan.train, posted.context, first, count), posted.times);
   on_all([this](int d) { sum_tied(d); });
-  const double norm = gradient_norm();
-  StepResult result = collect(context, valid);
-  result.grad_norm = norm;
-  result.busy = std::move(times.busy);
-  result.passes_s = times.passes_s;
-  return result;
 }
 
 /// Each use of a tied weight has its own gradient; here they are added to the owner's in the order of layers.
@@ -259,59 +283,25 @@ void Pipe::Impl::sum_tied(int d) {
   }
 }
 
-/// The two-norm over all weights, without the loss scale: squares per parameter, then in the order of the model.
-/// The one place where a step waits for its devices.
-double Pipe::Impl::gradient_norm() {
-  if (!optimizer) {
-    settle();
-    return 0;
+void Pipe::Impl::update(const Context& context) {
+  try {
+    on_all([this, context](int d) {
+      for (const Stage& s : plan.stages)
+        if (s.device == d) stages[s.index]->finish(*context);
+      for (DeviceStorage::Span& s : storage[d]->spans())
+        call_plugin([&](sy_error** e) {
+          return optimizer->optimizer.api().step(optimizer->optimizer.get(), &s.span, decisions[d]->control(),
+                                                 devices[d]->stream(), devices[d]->native_stream(), e);
+        });
+    });
+    on_all([this](int d) {
+      share_tied(d);
+      ends[d] = devices[d]->mark();
+    });
+  } catch (const Error& e) {
+    if (!poisoned) poisoned = e;  // some weights are new and some old
+    throw;
   }
-  const auto squares = std::make_shared<std::vector<double>>(model->parameters().size(), 0.0);
-  on_all([this, squares](int d) {
-    std::vector<std::vector<double>> read;
-    for (DeviceStorage::Span& s : storage[d]->spans()) {
-      auto* out = reinterpret_cast<double*>(s.norms.data());
-      call_plugin([&](sy_error** e) {
-        return optimizer->optimizer.api().norms(optimizer->optimizer.get(), &s.span, out, devices[d]->stream(),
-                                                devices[d]->native_stream(), e);
-      });
-      std::vector<double>& host = read.emplace_back(s.parameters.size());
-      const Shape shape{static_cast<int64_t>(host.size())};
-      devices[d]->copy_into(OwnedView(host.data(), {SY_DEVICE_CPU, 0}, dtype::f64, shape).get(),
-                            OwnedView(out, devices[d]->id(), dtype::f64, shape).get());
-    }
-    devices[d]->wait();
-    for (std::size_t g = 0; g < read.size(); ++g)
-      for (std::size_t i = 0; i < read[g].size(); ++i) (*squares)[storage[d]->spans()[g].parameters[i]] = read[g][i];
-  });
-  double sum = 0;
-  for (const double s : *squares) sum += s;
-  return std::sqrt(sum) / loss_scale.value();
-}
-
-void Pipe::Impl::update(const Context& context, double lr, double norm) {
-  control = {};  // devices read it after this call; the next one is behind the wait of the next norm
-  control.lr = lr;
-  control.inv_scale = 1 / loss_scale.value();
-  control.clip_factor = clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
-  control.step = applied + 1;
-  on_all([this, context](int d) {
-    for (const Stage& s : plan.stages)
-      if (s.device == d) stages[s.index]->finish(*context);
-    for (DeviceStorage::Span& s : storage[d]->spans()) {
-      const Block on_device = devices[d]->allocate(sizeof(control));
-      const Shape bytes{sizeof(control)};
-      devices[d]->copy_into(OwnedView(on_device.data(), devices[d]->id(), dtype::u8, bytes).get(),
-                            OwnedView(&control, {SY_DEVICE_CPU, 0}, dtype::u8, bytes).get());
-      call_plugin([&](sy_error** e) {
-        return optimizer->optimizer.api().step(optimizer->optimizer.get(), &s.span,
-                                               reinterpret_cast<const sy_opt_control*>(on_device.data()),
-                                               devices[d]->stream(), devices[d]->native_stream(), e);
-      });
-    }
-  });
-  on_all([this](int d) { share_tied(d); });
-  ++applied;
   ++param_version;
 }
 
@@ -325,48 +315,12 @@ void Pipe::Impl::share_tied(int d) {
 }
 
 void Pipe::record(bool on) {
+  impl_->check_finished();
   impl_->recording_since.reset();
   if (on) impl_->recording_since = Recorder::Clock::now();
 }
 
 const std::vector<RecordedPass>& Pipe::recorded() const { return impl_->recorded; }
-
-StepResult Pipe::gradients(const Batch& batch, uint64_t step) {
-  Impl& i = *impl_;
-  const Impl::Context context = i.context_for(SY_TRAIN, batch.inputs, &batch.targets);
-  context->step = step;
-  Impl::Cancellable cancellable(i);
-  StepResult result = i.accumulate_gradients(batch, context);
-  cancellable.end();
-  return result;
-}
-
-StepResult Pipe::step(const Batch& batch, uint64_t step, double lr) {
-  Impl& i = *impl_;
-  if (!i.optimizer) throw Error(SY_E_STATE, "the configuration has no [train]; there is no optimizer to step with");
-  const Impl::Context context = i.context_for(SY_TRAIN, batch.inputs, &batch.targets);
-  context->step = step;
-  Impl::Cancellable cancellable(i);
-  StepResult result = i.accumulate_gradients(batch, context);
-  cancellable.end();
-  const bool finite = std::isfinite(result.grad_norm) && std::isfinite(result.loss);
-  const bool scaled = i.loss_scale.is_dynamic() || i.loss_scale.value() != 1;
-  if (!finite && !scaled) {
-    i.find_non_finite(*context);
-    throw i.unsound_gradient(step);
-  }
-  result.skipped = !finite;
-  if (finite) {
-    try {
-      i.update(context, lr, result.grad_norm);
-    } catch (const Error& e) {
-      if (!i.poisoned) i.poisoned = e;  // some weights are new and some old
-      throw;
-    }
-  }
-  i.loss_scale.update(finite);
-  return result;
-}
 
 // ---- evaluation and predictions -----------------------------------------------------------------------------------
 
@@ -383,6 +337,7 @@ const std::vector<std::vector<Action>>& Pipe::Impl::forward_program(int micro_ba
 
 StepResult Pipe::evaluate(const Batch& batch) {
   Impl& i = *impl_;
+  i.check_finished();
   const Impl::Context context = i.context_for(SY_EVAL, batch.inputs, &batch.targets);
   const int64_t most = std::max<int64_t>(1, i.plan.largest_micro_batch());
   const int pieces = static_cast<int>((batch.rows() + most - 1) / most);
@@ -399,6 +354,7 @@ StepResult Pipe::evaluate(const Batch& batch) {
 
 HostTensor Pipe::forward(const HostTensor& inputs, bool last_position) {
   Impl& i = *impl_;
+  i.check_finished();
   const Impl::Context context = i.context_for(SY_FORWARD, inputs, nullptr);
   if (last_position) context->flags |= SY_CALL_LAST_POSITION;
   i.add_micro_batches(*context, 0, inputs.rows(), 1);

@@ -57,6 +57,7 @@ void check_backend(const void* table) {
   const auto& t = *static_cast<const sy_backend_api*>(table);
   check_promise(t.caps & SY_B_CAPTURE, t.capture_begin && t.capture_end && t.graph_launch && t.graph_free,
                 "SY_B_CAPTURE", "'capture_begin', 'capture_end', 'graph_launch' or 'graph_free'");
+  check_promise(t.caps & SY_B_DECIDES, t.decide, "SY_B_DECIDES", "'decide'");
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ const TableRule& backend_rule() {
       MUST(host_free), MUST(stream_new), MUST(stream_free), MUST(stream_native), MUST(stream_wait), MUST(stream_sync),
       MUST(event_new), MUST(event_free), MUST(event_record), MUST(event_sync), MUST(event_ready), MUST(event_seconds),
       MUST(copy), MUST(cast), MUST(fill_zero), MUST(accumulate), MAY(capture_begin), MAY(capture_end),
-      MAY(graph_launch), MAY(graph_free), MAY(get)};
+      MAY(graph_launch), MAY(graph_free), MAY(get), MAY(decide)};
   static const TableRule rule{UP_TO(get), sizeof(Api), slots, check_backend};
   return rule;
 }

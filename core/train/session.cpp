@@ -57,7 +57,16 @@ struct Session::Impl {
   std::unique_ptr<Pipe> pipe;
   std::atomic<Pipe*> running{nullptr};  // for cancel()
 
+  std::int64_t unknown_rows = 0;  // of the step that was begun, whose result is not known
+
   Model& the_model() { return pipe ? pipe->model() : *model; }
+  /// After a failure: the step that was begun counts only if its result is still to come.
+  void take_back_dropped() {
+    if (unknown_rows == 0 || pipe->has_begun_step()) return;
+    --state.step;
+    state.samples -= unknown_rows;
+    unknown_rows = 0;
+  }
 };
 
 namespace {
@@ -182,11 +191,35 @@ double Session::lr(std::int64_t step) const {
 }
 
 StepResult Session::train_step(const Batch& batch) {
-  const std::int64_t step = impl_->state.step + 1;
-  const StepResult result = pipe().step(batch, static_cast<std::uint64_t>(step), lr(step));
-  impl_->state.step = step;
-  impl_->state.samples += batch.rows();
-  return result;
+  const std::optional<StepResult> at_once = begin_step(batch);
+  return at_once ? *at_once : *finish_step();
+}
+
+std::optional<StepResult> Session::begin_step(const Batch& batch) {
+  TrainState& state = impl_->state;
+  const std::int64_t step = state.step + 1;
+  try {
+    std::optional<StepResult> result = pipe().begin_step(batch, static_cast<std::uint64_t>(step), lr(step));
+    state.step = step;
+    state.samples += batch.rows();
+    impl_->unknown_rows = result && result->step == static_cast<std::uint64_t>(step) ? 0 : batch.rows();
+    return result;
+  } catch (...) {
+    finish_step();  // where the step before failed as well, that was first
+    impl_->take_back_dropped();
+    throw;
+  }
+}
+
+std::optional<StepResult> Session::finish_step() {
+  try {
+    std::optional<StepResult> result = pipe().finish_step();
+    impl_->unknown_rows = 0;
+    return result;
+  } catch (...) {
+    impl_->take_back_dropped();
+    throw;
+  }
 }
 
 Batch Session::batch(std::int64_t step) {

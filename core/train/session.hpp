@@ -99,6 +99,10 @@ class Session {
   double lr(std::int64_t step) const;
   /// One optimizer step on a batch of the caller's: step() + 1, with its learning rate.
   StepResult train_step(const Batch& batch);
+  /// The same without waiting for it where results may be late (Pipe::begin_step): the result of the step before, and of
+  /// this one by finish_step(). step() counts it at once; a failure takes back what it drops.
+  std::optional<StepResult> begin_step(const Batch& batch);
+  std::optional<StepResult> finish_step();
   /// The samples of a step, as [data] has them.
   Batch batch(std::int64_t step);
 

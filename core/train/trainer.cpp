@@ -104,14 +104,34 @@ class Trainer {
       const Clock::time_point before = Clock::now();
       const Batch& batch = feed.of(step() + 1);
       if (trace_) trace_->before_step(steps_left());
-      const StepResult done = session_.train_step(batch);
+      std::optional<StepResult> done = session_.begin_step(batch);
+      if (done && done->step < static_cast<std::uint64_t>(step())) after_late_step(*std::exchange(done, std::nullopt));
+      count(batch);
+      if (!done && wants_result()) done = session_.finish_step();
       busy_ += seconds_since(before);
       if (trace_) trace_->after_step(step());
-      count_skipped(done);
-      count_time(done);
-      count(batch);
-      after_step(done, step() == train_.steps);
+      if (!done) continue;
+      count_skipped(*done);
+      count_time(*done);
+      after_step(*done, step() == train_.steps);
     }
+  }
+
+  static bool is_due(std::int64_t every, std::int64_t step) { return every > 0 && step % every == 0; }
+
+  /// Whether something happens after this step that needs the devices to be done with it.
+  bool wants_result() const {
+    const std::int64_t s = step();
+    return trace_ || s == train_.steps || asked_to_stop() || (options_.at_most && s - first_ >= *options_.at_most) ||
+           is_due(train_.report_every, s) || is_due(train_.eval_every, s) ||
+           (files_ && is_due(config_.checkpoint.every, s));
+  }
+
+  /// One that wants_result() let go by; the next one has been begun.
+  void after_late_step(const StepResult& done) {
+    count_skipped(done);
+    count_time(done);
+    if (hooks_.tick) hooks_.tick(report_of(done));
   }
 
   /// Of this call.
@@ -138,8 +158,8 @@ class Trainer {
     std::snprintf(text, sizeof text,
                   "step %lld: the gradients of %lld steps in a row were not finite, down to a loss scale of %g; lower "
                   "train.optimizer.lr (%g here), or set precision.type = \"bf16\"",
-                  static_cast<long long>(step()), static_cast<long long>(skipped_), done.loss_scale,
-                  session_.lr(step()));
+                  static_cast<long long>(done.step), static_cast<long long>(skipped_), done.loss_scale,
+                  session_.lr(static_cast<std::int64_t>(done.step)));
     throw Error(SY_E_DATA, text);
   }
 
@@ -165,7 +185,7 @@ class Trainer {
     Report report = report_of(done);
     if (hooks_.tick) hooks_.tick(report);  // which may ask to stop after this very step
     result_.stopped = !last && (asked_to_stop() || (options_.at_most && step() - first_ >= *options_.at_most));
-    const auto due = [&](std::int64_t every) { return every > 0 && step() % every == 0; };
+    const auto due = [&](std::int64_t every) { return is_due(every, step()); };
     if ((last || due(train_.eval_every)) && !result_.stopped && session_.data().validation) evaluate(report);
     if (last || result_.stopped || report.val_loss || due(train_.report_every)) publish(report);
     if (files_ && (last || result_.stopped || due(config_.checkpoint.every))) save();
@@ -173,11 +193,11 @@ class Trainer {
 
   Report report_of(const StepResult& done) const {
     Report r;
-    r.step = step();
+    r.step = static_cast<std::int64_t>(done.step);
     r.steps = train_.steps;
     r.loss = done.loss;
     r.grad_norm = done.grad_norm;
-    r.lr = session_.lr(step());
+    r.lr = session_.lr(r.step);
     r.skipped = done.skipped;
     if (config_.precision.type == "fp16") r.loss_scale = done.loss_scale;
     r.accuracy = done.accuracy;
@@ -270,6 +290,7 @@ class Trainer {
 
   void show_after_failure() {
     try {
+      session_.finish_step();
       if (trace_) trace_->finish();
       if (files_) files_->draw();
     } catch (const std::exception&) {  // the first failure is the one to tell

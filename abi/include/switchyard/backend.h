@@ -4,6 +4,7 @@
 #define SWITCHYARD_BACKEND_H
 
 #include "base.h"
+#include "decide.h"
 
 SY_BEGIN
 
@@ -12,7 +13,8 @@ SY_BEGIN
 typedef struct sy_backend sy_backend; /* the plugin's own, one per runtime */
 typedef struct sy_event sy_event;     /* the backend's own: a marker in a stream */
 
-enum { SY_B_PEER = 1u, SY_B_TIMED_EVENTS = 2u, SY_B_CAPTURE = 4u, SY_B_LOGICAL = 8u /* any number of devices can be asked for */ };
+enum { SY_B_PEER = 1u, SY_B_TIMED_EVENTS = 2u, SY_B_CAPTURE = 4u, SY_B_LOGICAL = 8u, /* any number of devices can be asked for */
+       SY_B_DECIDES = 16u /* can train: it has `decide` */ };
 
 typedef struct sy_device_info {
   uint32_t size;
@@ -75,6 +77,8 @@ typedef struct sy_backend_api {
   sy_rc (*graph_launch)(sy_backend *, sy_graph *, sy_stream *, sy_error **err);
   void (*graph_free)(sy_backend *, sy_graph *take);
   const void *(*get)(sy_backend *, const char *interface_id); /* optional                                        [any] */
+  /* sy_decide_here of decide.h, on the stream. */
+  sy_rc (*decide)(sy_backend *, const sy_decide *, sy_stream *, sy_error **err);
 } sy_backend_api;
 
 SY_END
