@@ -160,3 +160,97 @@ TEST_CASE("evaluation and predictions on the GPU equal the CPU's") {
   const std::vector<float> y(b.values<float>().begin(), b.values<float>().end());
   CHECK(gpu::difference(x, y) <= 1e-3);
 }
+
+namespace {
+
+/// Twelve steps, each begun before the result of the one before is asked for.
+Trace train_late(Pipe& pipe) {
+  Trace t;
+  const auto note = [&](const std::optional<StepResult>& r, uint64_t step) {
+    REQUIRE(r.has_value());
+    CHECK(r->step == step);
+    t.losses.push_back(r->loss);
+    t.norms.push_back(r->grad_norm);
+  };
+  REQUIRE(pipe.results_are_late());
+  for (uint64_t step = 1; step <= 12; ++step) {
+    Batch batch = batch_for(pipe.model(), pipe.plan().batch, static_cast<int>(step));
+    const auto before = pipe.begin_step(batch, step, 1e-3);
+    std::ranges::fill(batch.inputs.bytes(), std::byte{0});  // the caller's again
+    if (step == 1) CHECK_FALSE(before.has_value());
+    if (step > 1) note(before, step - 1);
+  }
+  note(pipe.finish_step(), 12);
+  return t;
+}
+
+/// The same, waiting for each.
+Trace train_prompt(Pipe& pipe) {
+  Trace t;
+  for (int step = 1; step <= 12; ++step) {
+    const StepResult r = pipe.step(batch_for(pipe.model(), pipe.plan().batch, step), static_cast<uint64_t>(step), 1e-3);
+    t.losses.push_back(r.loss);
+    t.norms.push_back(r.grad_norm);
+  }
+  return t;
+}
+
+std::vector<std::vector<std::byte>> weights(Pipe& pipe) {
+  std::vector<std::vector<std::byte>> all;
+  for (const Parameter& p : pipe.model().parameters()) {
+    all.emplace_back(static_cast<std::size_t>(p.count()) * pipe.stored_dtype({p.index, -1}).bits / 8);
+    pipe.read({p.index, -1}, all.back());
+  }
+  return all;
+}
+
+void late_equals_prompt(const std::string& devices, const std::vector<std::string>& sets) {
+  CAPTURE(devices);
+  auto late = gpt_on(devices, sets), prompt = gpt_on(devices, sets);
+  const Trace a = train_late(*late), b = train_prompt(*prompt);
+  CHECK(a.losses == b.losses);
+  CHECK(a.norms == b.norms);
+  CHECK(late->applied_steps() == 12);
+  CHECK(weights(*late) == weights(*prompt));
+}
+
+}  // namespace
+
+TEST_CASE("results that come a step late change nothing: one GPU, one posing as four, two") {
+  if (gpu::skipped()) return;
+  const std::vector<std::string> spread = {"placement.policy=round_robin"};
+  late_equals_prompt("\"cuda:0\"", {});
+  late_equals_prompt("\"cuda:0/{0..3}\"", spread);
+  late_equals_prompt("\"cuda:0/{0..3}\"", {"placement.policy=round_robin", "precision.type=bf16"});
+  if (gpu::fewer_than(2)) return;
+  late_equals_prompt("\"cuda:0\", \"cuda:1\"", spread);
+  late_equals_prompt("\"cuda:0\", \"cuda:1\"", {"schedule.type=gpipe", "schedule.micro_batches=8"});
+}
+TEST_CASE("a step that is not finite is named a step late, and no weight has changed") {
+  if (gpu::skipped()) return;
+  for (const char* devices : {"\"cuda:0\"", "\"cuda:0/0\", \"cuda:0/1\""}) {
+    CAPTURE(std::string(devices));
+    auto pipe =
+        gpt_on(devices, {"train.optimizer.type=sgd", "train.optimizer.weight_decay=0.0", "train.clip_norm=0.0"});
+    const auto begin = [&](uint64_t step, double lr) {
+      return pipe->begin_step(batch_for(pipe->model(), 8, static_cast<int>(step)), step, lr);
+    };
+    begin(1, 1e30);  // after this one nothing is finite any more
+    REQUIRE(pipe->finish_step().has_value());
+    const auto before = weights(*pipe);
+    CHECK_FALSE(begin(2, 1e-3).has_value());
+    std::string text;
+    sy_rc code = SY_OK;
+    try {
+      begin(3, 1e-3);
+    } catch (const Error& e) {
+      text = e.what(), code = e.code();
+    }
+    std::printf("%.300s\n", text.c_str());
+    CHECK(code == SY_E_DATA);
+    CHECK(text.find("layer") != text.npos);
+    CHECK_FALSE(pipe->has_begun_step());
+    CHECK(pipe->applied_steps() == 1);
+    CHECK(weights(*pipe) == before);
+  }
+}

@@ -323,3 +323,70 @@ TEST_CASE("fill_zero fills the view and nothing else; empty and scalar views wor
   fake::must([&](sy_error** e) { return api().fill_zero(b.b, &scalar.v, nullptr, e); });
   CHECK(x[0] == 0);
 }
+
+TEST_CASE("a step is decided: norm, clip factor, skip, and how many counted") {
+  const std::vector<double> squares = {4, 1e-30, 12, 1e30};
+  std::vector<int32_t> order = {2, 0, 1};
+  std::vector<float> losses = {1.5f, 7, 2.5f, 7};
+  sy_outcome outcome{};
+  sy_opt_control control{};
+  sy_decide d{};
+  d.size = sizeof d, d.flags = SY_DECIDE_COUNTS, d.n_squares = 3, d.n_losses = 2;
+  d.device = {SY_DEVICE_CPU, 0};
+  d.squares = squares.data(), d.order = order.data(), d.losses = losses.data();
+  d.lr = 0.25, d.loss_scale = 2, d.clip_norm = 0.5, d.outcome = &outcome, d.control = &control;
+  const Backend b;
+  const auto decide = [&] { fake::must([&](sy_error** e) { return api().decide(b.b, &d, nullptr, e); }); };
+  CHECK((api().caps & SY_B_DECIDES) != 0);
+
+  decide();
+  CHECK(outcome.grad_norm == 2);  // of 12 + 4 + 1e-30, over the loss scale
+  CHECK(outcome.loss_sum == 4);
+  CHECK(outcome.skipped == 0);
+  CHECK(outcome.applied == 1);
+  CHECK(control.lr == 0.25);
+  CHECK(control.inv_scale == 0.5);
+  CHECK(control.clip_factor == 0.5 / (2 + 1e-6));
+  CHECK(control.skip == 0);
+  CHECK(control.step == 1);
+
+  d.clip_norm = 3;
+  decide();
+  CHECK(control.clip_factor == 1);
+  CHECK(control.step == 2);
+  d.clip_norm = 0;
+  d.flags = 0;  // only asked
+  decide();
+  CHECK(control.clip_factor == 1);
+  CHECK(outcome.applied == 2);
+
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    d.flags = SY_DECIDE_COUNTS;
+    losses[2] = bad;
+    decide();
+    CHECK(control.skip != 0);
+    CHECK(outcome.skipped == 1);
+    CHECK(outcome.applied == 2);
+    CHECK(outcome.held == 0);
+    losses[2] = 2.5f;
+    decide();
+    CHECK(control.skip == 0);
+    outcome.applied = 2;
+  }
+
+  const std::vector<double> wild = {4, 1e-30, std::numeric_limits<double>::infinity()};
+  d.squares = wild.data();
+  d.flags = SY_DECIDE_COUNTS | SY_DECIDE_HOLDS;
+  decide();
+  CHECK(control.skip != 0);
+  CHECK(outcome.held == 1);
+  d.squares = squares.data();
+  decide();  // finite, but held
+  CHECK(control.skip != 0);
+  CHECK(outcome.grad_norm == 2);
+  CHECK(outcome.applied == 2);
+  outcome.held = 0;
+  decide();
+  CHECK(control.skip == 0);
+  CHECK(outcome.applied == 3);
+}

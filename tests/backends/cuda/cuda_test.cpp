@@ -348,3 +348,58 @@ TEST_CASE("copies between GPUs arrive") {
   api().free(b.b, second, to, stream);
   api().stream_free(b.b, stream);
 }
+
+TEST_CASE("a step is decided as on the CPU, bit for bit") {
+  if (skipped()) return;
+  Backend b;
+  std::mt19937 random(7);
+  constexpr int n = 3001, micro_batches = 16;
+  std::vector<double> squares(n);
+  std::vector<int32_t> order(n);
+  std::vector<float> losses(2 * micro_batches);
+  for (double& s : squares)
+    s = std::ldexp(std::uniform_real_distribution<double>(0, 1)(random), static_cast<int>(random() % 40) - 20);
+  for (float& l : losses) l = std::uniform_real_distribution<float>(0, 50)(random);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  const Memory on_squares(b, n * 8), on_order(b, n * 4), on_losses(b, losses.size() * 4),
+      on_outcome(b, sizeof(sy_outcome)), on_control(b, sizeof(sy_opt_control));
+  constexpr sy_dtype i32{SY_INT, 32, 1}, u8{SY_UINT, 8, 1};
+  sy_outcome outcome{};
+  sy_opt_control control{};
+  outcome.applied = 41;
+  std::vector<uint8_t> raw(sizeof outcome);
+  std::memcpy(raw.data(), &outcome, sizeof outcome);
+  write(b, on_outcome, u8, raw);
+  write(b, on_order, i32, order);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double wild : {1.0, infinity, std::nan(""), 1.0}) {
+    CAPTURE(wild);
+    squares[17] = wild;
+    write(b, on_squares, f64, squares);
+    write(b, on_losses, f32, losses);
+    sy_decide here{};
+    here.size = sizeof here, here.flags = SY_DECIDE_COUNTS, here.n_squares = n, here.n_losses = micro_batches;
+    here.device = cpu;
+    here.squares = squares.data(), here.order = order.data(), here.losses = losses.data();
+    here.lr = 3e-4, here.loss_scale = 1024, here.clip_norm = 1, here.outcome = &outcome, here.control = &control;
+    sy_decide there = here;
+    there.device = gpu;
+    there.squares = static_cast<const double*>(on_squares.data),
+    there.order = static_cast<const int32_t*>(on_order.data);
+    there.losses = static_cast<const float*>(on_losses.data);
+    there.outcome = static_cast<sy_outcome*>(on_outcome.data),
+    there.control = static_cast<sy_opt_control*>(on_control.data);
+    must([&](sy_error** e) { return on_cpu().decide(nullptr, &here, nullptr, e); });
+    must([&](sy_error** e) { return api().decide(b.b, &there, b.stream, e); });
+    const auto got_outcome = read<uint8_t>(b, on_outcome, u8, sizeof outcome);
+    const auto got_control = read<uint8_t>(b, on_control, u8, sizeof control);
+    sy_outcome o;
+    std::memcpy(&o, got_outcome.data(), sizeof o);
+    CHECK(o.applied == outcome.applied);
+    CHECK(o.skipped == outcome.skipped);
+    CHECK((std::memcmp(&o.grad_norm, &outcome.grad_norm, 8) == 0 || std::isnan(wild)));
+    CHECK(o.loss_sum == outcome.loss_sum);
+    CHECK(std::memcmp(got_control.data(), &control, sizeof control) == 0);
+  }
+}
