@@ -205,7 +205,7 @@ std::optional<StepResult> Session::begin_step(const Batch& batch) {
     impl_->unknown_rows = result && result->step == static_cast<std::uint64_t>(step) ? 0 : batch.rows();
     return result;
   } catch (...) {
-    finish_step();  // where the step before failed as well, that was first
+    if (pipe().has_begun_step()) finish_step();  // where that one failed as well, it was first
     impl_->take_back_dropped();
     throw;
   }
