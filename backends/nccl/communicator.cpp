@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <chrono>
+#include <deque>
 #include <string>
 #include <thread>
 
@@ -40,6 +41,14 @@ ncclDataType_t type_of(sy_dtype t) {
   if (same(t, i64)) return ncclInt64;
   if (same(t, i32)) return ncclInt32;
   return ncclUint8;
+}
+
+/// Where NCCL puts what it makes. Its own thread may write there as long as ranks are joining, hence for ever.
+ncclComm_t& new_cell() {
+  static std::mutex mutex;
+  static auto* cells = new std::deque<ncclComm_t>;
+  const std::lock_guard lock(mutex);
+  return cells->emplace_back(nullptr);
 }
 
 cudaStream_t native(void* stream) { return static_cast<cudaStream_t>(stream); }
@@ -90,7 +99,9 @@ Communicator::Communicator(const sy_config*, const joining& at, const std::atomi
   std::copy(at.id.begin(), at.id.end(), group.internal);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  const ncclResult_t code = n.init(&comm_, at.ranks, group, at.rank, &config);
+  ncclComm_t& cell = new_cell();
+  const ncclResult_t code = n.init(&cell, at.ranks, group, at.rank, &config);
+  comm_ = cell;
   if (code == ncclSuccess || code == ncclInProgress) return;
   const std::string why = std::string("nccl: joining: ") + n.error_text(code) + ": " + n.last_error(nullptr);
   if (comm_) n.abort(comm_);

@@ -98,6 +98,7 @@ class Device {
   Event mark() const { return is_asynchronous() ? stream_.mark() : Event(); }
   /// The same, with the time at which the stream gets there; also on a synchronous device. [any]
   Event mark_time() const { return stream_.mark(true); }
+  void mark_time_again(const Event& event) const { stream_.mark_again(event); }
   /// Later work waits for the event. [any]
   void wait_for(const Event& event) const { stream_.wait_for(event); }
   std::unique_ptr<Stream> new_stream() const { return std::make_unique<Stream>(backend_, id_); }

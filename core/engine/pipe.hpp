@@ -38,7 +38,7 @@ struct StepResult {
   bool skipped = false;            // a gradient was not finite: nothing changed but the loss scale
   double loss_scale = 1;
   std::vector<double> micro_losses;         // sums per micro-batch, in order
-  std::vector<std::optional<double>> busy;  // seconds inside of actions, per device; nothing for a GPU unless record()
+  std::vector<std::optional<double>> busy;  // seconds inside of actions, per device
   double passes_s = 0;                      // seconds of all passes together, without norm and update
 };
 

@@ -94,6 +94,8 @@ void Pipe::Impl::post_outcome(Posted& posted) {
   if (results > 0)
     device.copy_into(OwnedView(to + sizeof(sy_outcome), host, dtype::f32, {int64_t{2} * results}).get(),
                      decisions[loss_device]->losses(0, results).get());
+  desks[posted.desk].marks.resize(devices.size());
+  for (std::size_t d = 0; d < devices.size(); ++d) std::swap(desks[posted.desk].marks[d], recorders[d]->marks());
   posted.outcome_is_there = device.mark();
 }
 
@@ -115,6 +117,13 @@ StepResult Pipe::Impl::result_of(const Posted& posted) {
   r.grad_norm = outcome.grad_norm;
   r.skipped = outcome.skipped != 0;
   r.loss_scale = posted.loss_scale;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const StepMarks& marks = desks[posted.desk].marks[d];
+    if (marks.empty()) continue;
+    const StepMarks::Times times = marks.read();
+    r.busy[d] = times.busy;
+    r.passes_s = std::max(r.passes_s, times.passes);
+  }
   std::vector<std::array<float, 2>> losses(posted.context->results.size());
   std::memcpy(losses.data(), from + sizeof outcome, losses.size() * sizeof(losses[0]));
   add_losses(losses, r);
@@ -154,7 +163,7 @@ StepResult Pipe::gradients(const Batch& batch, uint64_t step) {
   Impl::Cancellable cancellable(i);
   Impl::Posted posted = i.post_gradients(batch, context);
   i.decide(posted, 0, 0);
-  i.settle();
+  i.wait_for_all();
   cancellable.end();
   StepResult result = i.result_of(posted);
   result.skipped = false;
@@ -174,7 +183,7 @@ std::optional<StepResult> Pipe::begin_step(const Batch& batch, uint64_t step, do
   cancellable.end();
   i.decide(posted, lr, SY_DECIDE_COUNTS | (i.is_scaled() ? 0u : uint32_t{SY_DECIDE_HOLDS}));
   if (!late) {
-    i.settle();
+    i.wait_for_all();
     StepResult result = i.take(posted, false);
     if (!result.skipped) i.update(context);
     i.loss_scale.update(!result.skipped);

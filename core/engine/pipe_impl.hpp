@@ -30,7 +30,7 @@ struct Pipe::Impl {
     int64_t valid = 0;
     double loss_scale = 1;
     StepResult times;
-    Event outcome_is_there;
+    Event outcome_is_there;  // and with it every mark
     /// To be run once more; deterministic.
     Posted again() const;
   };
@@ -70,6 +70,7 @@ struct Pipe::Impl {
     PinnedCopy inputs, targets;            // bytes of the batch, where they must outlive the call
     HostTensor inputs_like, targets_like;  // its types and shapes
     PinnedRoom outcome;                    // sy_outcome, then the losses of micro-batches
+    std::vector<StepMarks> marks;          // of each device
   };
   std::array<Desk, 2> desks;
   int desk = 0;
@@ -114,6 +115,8 @@ struct Pipe::Impl {
   void drop_step();
   /// Waits for asynchronous devices, whatever became of them. Their failures come out of the next call. [ctl]
   void settle();
+  /// The same, with their failures. [ctl]
+  void wait_for_all();
   /// Lets every pair of devices with an edge between them copy once, so that backends see how, and say what is slow.
   void try_links();
   Error with_memory_facts(const Error& error, int device) const;

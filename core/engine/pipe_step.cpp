@@ -57,6 +57,11 @@ void Pipe::Impl::settle() {
   }
 }
 
+void Pipe::Impl::wait_for_all() {
+  if (!asynchronous) return;
+  on_all([this](int d) { devices[d]->wait(); });
+}
+
 /// What was asked for, held and allowed, and what the plan expected.
 Error Pipe::Impl::with_memory_facts(const Error& error, int d) const {
   const sy_origin& account = *devices[d]->account();
@@ -92,7 +97,7 @@ Recorder::Clock::time_point Pipe::Impl::run_pass(const std::vector<std::vector<A
     open_links(context->micro_batches);
     began = Recorder::Clock::now();
     on_all([this, &programs, context, began, first, count](int d) {  // the programs are the plan's
-      recorders[d]->start(context->records, began, first);
+      recorders[d]->start(context->records, began, first, context->kind == SY_TRAIN);
       for (const Action& a : programs[d]) {
         if (a.micro_batch >= count) continue;  // a smaller last batch has fewer
         if (failure.failed()) throw Stopped();
@@ -258,6 +263,7 @@ void Pipe::Impl::run_passes(Posted& posted) {
     if (devices[d]->is_asynchronous())
       for (const Event& end : ends) devices[d]->wait_for(end);
     storage[d]->start_step();
+    recorders[d]->marks().start_step();
   });
   for (const auto& [first, count] : posted.passes)
     count_time(run_pass(plan.train, posted.context, first, count), posted.times);

@@ -13,13 +13,15 @@ uint64_t bytes_of(int64_t live) { return static_cast<uint64_t>(std::max<int64_t>
 
 }  // namespace
 
-void Recorder::start(bool everything, Clock::time_point pass, int first_micro_batch) {
+void Recorder::start(bool everything, Clock::time_point pass, int first_micro_batch, bool of_step) {
   everything_ = everything;
   pass_ = pass;
   first_ = first_micro_batch;
   actions_.clear();
   transfers_.clear();
   busy_ = last_ = 0;
+  marks_actions_ = of_step && !everything && device_.is_asynchronous();
+  if (marks_actions_) marks_.start_pass(device_);
   if (!everything || !device_.is_asynchronous()) return;
   start_.mark = device_.mark_time();
   start_.mark.wait();
@@ -36,6 +38,7 @@ double Recorder::seconds(const Moment& moment) const {
 }
 
 void Recorder::begin_action(uint32_t kind, int stage, int micro_batch) {
+  if (marks_actions_) marks_.mark(device_);
   if (!looks()) return;
   Moment begin = now();
   began_ = begin.seconds;
@@ -44,6 +47,7 @@ void Recorder::begin_action(uint32_t kind, int stage, int micro_batch) {
 }
 
 void Recorder::end_action() {
+  if (marks_actions_) marks_.mark(device_);
   if (!looks()) return;
   Moment end = now();
   busy_ += end.seconds - began_;

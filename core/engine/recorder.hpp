@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/device.hpp"
+#include "engine/step_marks.hpp"
 #include "plan/timeline.hpp"
 
 namespace switchyard {
@@ -24,8 +25,8 @@ class Recorder {
 
   /// A pass that began at `pass`, whose first micro-batch has this number in the step; the pass before is forgotten.
   /// `everything`: each action and transfer is remembered. Otherwise a synchronous device only sums its seconds, and an
-  /// asynchronous one does nothing. [stage]
-  void start(bool everything, Clock::time_point pass, int first_micro_batch);
+  /// asynchronous one marks them in its stream, for marks(), where the pass is `of_step`. [stage]
+  void start(bool everything, Clock::time_point pass, int first_micro_batch, bool of_step);
   void begin_action(uint32_t kind, int stage, int micro_batch);
   void end_action();
   /// `stream`: on which the device sends; NULL for a synchronous one.
@@ -36,6 +37,8 @@ class Recorder {
   /// looked at. The device is done. [ctl]
   std::optional<double> busy() const;
   double last() const { return last_; }
+  /// Of an asynchronous device, since its start_step().
+  StepMarks& marks() { return marks_; }
   /// The pass as this device saw it, with seconds of marks read. Memory is what its account held when each action was
   /// begun and ended. The device is done. [ctl]
   void read(int device, Timeline& into);
@@ -65,6 +68,8 @@ class Recorder {
   std::vector<Recorded<Action>> actions_;
   std::vector<Recorded<TimedTransfer>> transfers_;
   double began_ = 0, busy_ = 0, last_ = 0;
+  bool marks_actions_ = false;
+  StepMarks marks_;
 };
 
 }  // namespace switchyard

@@ -42,8 +42,12 @@ void* Stream::native() const { return backend_->api().stream_native(backend_->ge
 
 Event Stream::mark(bool timed) const {
   Event event(backend_, device_, timed);
-  call_plugin([&](sy_error** e) { return backend_->api().event_record(backend_->get(), event.get(), stream_, e); });
+  mark_again(event);
   return event;
+}
+
+void Stream::mark_again(const Event& event) const {
+  call_plugin([&](sy_error** e) { return backend_->api().event_record(backend_->get(), event.get(), stream_, e); });
 }
 
 void Stream::wait_for(const Event& event) const {

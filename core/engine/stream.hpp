@@ -44,6 +44,8 @@ class Stream {
   void* native() const;
   /// Marks what is enqueued so far.
   Event mark(bool timed = false) const;
+  /// The same with an event that was made before; what it marked is forgotten.
+  void mark_again(const Event& event) const;
   /// Later work waits for the event.
   void wait_for(const Event& event) const;
   /// Waits until everything enqueued is done.

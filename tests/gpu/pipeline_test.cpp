@@ -254,3 +254,24 @@ TEST_CASE("a step that is not finite is named a step late, and no weight has cha
     CHECK(weights(*pipe) == before);
   }
 }
+
+TEST_CASE("every step tells how long each device was busy") {
+  if (gpu::skipped()) return;
+  for (const char* devices : {"\"cuda:0\"", "\"cuda:0/0\", \"cuda:0/1\"", "\"cuda:0\", \"cpu:0\""}) {
+    CAPTURE(std::string(devices));
+    auto pipe = gpt_on(devices);
+    for (int step = 1; step <= 4; ++step) {
+      const StepResult r = pipe->step(batch_for(pipe->model(), 8, step), static_cast<uint64_t>(step), 1e-3);
+      CAPTURE(step);
+      CHECK(r.passes_s > 0);
+      CHECK(r.passes_s < 60);
+      REQUIRE(r.busy.size() == pipe->plan().devices.size());
+      for (const std::optional<double>& busy : r.busy) {
+        REQUIRE(busy.has_value());
+        CHECK(*busy > 0);
+        CHECK(*busy <= r.passes_s * 1.001);
+      }
+      if (step == 4) std::printf("%s: busy %.3f of %.3f ms\n", devices, 1e3 * *r.busy[0], 1e3 * r.passes_s);
+    }
+  }
+}
