@@ -23,7 +23,7 @@ void column_walk(const lane& on, int64_t rows, int64_t columns, sum to, void* sc
   }
   const row_groups groups = cpu_groups(rows);
   W* const sums = static_cast<W*>(scratch);
-  each(on, groups.count, 1, [&](int64_t begin, int64_t end) {
+  each(on, groups.count, rows_at_once(groups.each * columns), [&](int64_t begin, int64_t end) {
     for (int64_t group = begin; group < end; ++group) {
       W* total = sums + group * columns;
       std::memset(total, 0, static_cast<std::size_t>(columns) * sizeof(W));

@@ -102,7 +102,7 @@ void backward(const lane& on, const norm_size& size, const norm_backward_data& d
   W* scratch = static_cast<W*>(d.scratch);
   // each group holds three rows of sums: of the weight, of the bias, of columns
   const auto at = [&](int64_t group, int64_t which) { return scratch + (3 * group + which) * size.width; };
-  each(on, groups.count, 1, [&](int64_t begin, int64_t end) {
+  each(on, groups.count, rows_at_once(groups.each * size.width), [&](int64_t begin, int64_t end) {
     for (int64_t group = begin; group < end; ++group) {
       const partial_sums<W> to = {d.weight_gradient ? at(group, 0) : nullptr, d.bias_gradient ? at(group, 1) : nullptr,
                                   d.column_sum ? at(group, 2) : nullptr};
