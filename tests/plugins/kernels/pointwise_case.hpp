@@ -99,7 +99,7 @@ struct ActivateBackward {
   std::vector<Output> outputs() {
     const double many = std::sqrt(static_cast<double>(rows));
     std::vector<Output> all = {{"dx", &result(), 24}};
-    if (bias.count) all.push_back({"bias gradient", &bias, 8 + 4 * many, 4 * half_unit(dy.type) * many});
+    if (bias.count) all.push_back({"bias gradient", &bias, 8 + 4 * many, 0, 4 * half_unit(dy.type) * many});
     return all;
   }
   std::vector<std::vector<double>> expected() const {
@@ -107,7 +107,7 @@ struct ActivateBackward {
     for (int64_t c = 0; c < bias.count; ++c) sums.push_back(bias_before.at(c));
     for (int64_t i = 0; i < before.count; ++i) {
       dxs.push_back(before.at(i) * slope_of(f, kept.at(i)));
-      if (bias.count) sums[static_cast<std::size_t>(i % columns)] += rounded(dxs.back(), dy.type);
+      if (bias.count) sums[static_cast<std::size_t>(i % columns)] += (in_place ? dy : dx).at(i);  // as stored
     }
     if (!bias.count) return {dxs};
     return {dxs, sums};

@@ -120,11 +120,12 @@ class Host : public Place {
 };
 
 /// One result of a case: how far it may be from `expected`, besides the rounding of its type, is `loose` of the widest
-/// type's rounding times the largest expected, plus `apart`.
+/// type's rounding times the largest expected, plus `apart`. Two runs on different lanes may differ by `between` more,
+/// where they sum what each has rounded.
 struct Output {
   std::string name;
   Tensor* tensor;
-  double loose = 8, apart = 0;
+  double loose = 8, apart = 0, between = 0;
 };
 
 }  // namespace kernels
