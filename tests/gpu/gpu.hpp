@@ -80,7 +80,7 @@ inline void check_close(const plain::Trace& expected, const plain::Trace& got, d
   for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
     CAPTURE(i);
     const double norm = expected.norms[i * expected.norms.size() / expected.gradients.size()];
-    CHECK(difference(expected.gradients[i], got.gradients[i], 1e-3 * norm) <= 10 * tolerance);
+    CHECK(difference(expected.gradients[i], got.gradients[i], std::max(1e-3, tolerance / 5) * norm) <= 10 * tolerance);
   }
 }
 

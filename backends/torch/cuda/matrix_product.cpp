@@ -86,9 +86,18 @@ struct Problem {
 };
 
 struct Workspace {
-  void* data = at::cuda::getCUDABlasLtWorkspace();
-  std::size_t bytes = at::cuda::getCUDABlasLtWorkspaceSize();
+  void* data;
+  std::size_t bytes;
 };
+
+/// LibTorch's for this thread's handle and the stream. It reads its settings by regular expressions, each time it is
+/// asked.
+const Workspace& workspace_of(cudaStream_t stream) {
+  static thread_local std::map<cudaStream_t, Workspace> known;
+  const auto found = known.find(stream);
+  if (found != known.end()) return found->second;
+  return known[stream] = {at::cuda::getCUDABlasLtWorkspace(), at::cuda::getCUDABlasLtWorkspaceSize()};
+}
 
 cublasStatus_t run(const MatrixProduct& p, const Problem& problem, const cublasLtMatmulAlgo_t& algorithm,
                    const Workspace& workspace, void* d, const void* c, cudaStream_t stream) {
@@ -222,7 +231,7 @@ cublasLtMatmulAlgo_t algorithm_for(const MatrixProduct& p, const Problem& proble
 void multiply(const MatrixProduct& p) {
   const cudaStream_t stream = c10::cuda::getCurrentCUDAStream();
   const Problem problem(p);
-  const Workspace workspace;
+  const Workspace& workspace = workspace_of(stream);
   const cublasLtMatmulAlgo_t algorithm = algorithm_for(p, problem, workspace, stream);
   must(run(p, problem, algorithm, workspace, p.d, p.c, stream), "product");
 }
