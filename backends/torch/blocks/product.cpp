@@ -1,6 +1,5 @@
 #include "blocks/product.hpp"
 
-#include <ATen/Context.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
@@ -36,8 +35,7 @@ void multiply(const at::Tensor& a, bool a_transposed, const at::Tensor& b, bool 
                    .bias = pointer(bias),
                    .c = pointer(c),
                    .d = d.data_ptr(),
-                   .d_type = from_torch(d.scalar_type()),
-                   .tries = !at::globalContext().deterministicAlgorithms()});
+                   .d_type = from_torch(d.scalar_type())});
 }
 
 }  // namespace

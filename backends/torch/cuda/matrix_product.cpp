@@ -1,6 +1,5 @@
 #include "matrix_product.hpp"
 
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cublasLt.h>
 
@@ -8,11 +7,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "half.hpp"
 
@@ -100,16 +97,16 @@ const Workspace& workspace_of(cudaStream_t stream) {
 }
 
 cublasStatus_t run(const MatrixProduct& p, const Problem& problem, const cublasLtMatmulAlgo_t& algorithm,
-                   const Workspace& workspace, void* d, const void* c, cudaStream_t stream) {
+                   const Workspace& workspace, cudaStream_t stream) {
   const float one = 1, beta = p.c ? 1.0f : 0.0f;
   return cublasLtMatmul(at::cuda::getCurrentCUDABlasLtHandle(), problem.operation.get(), &one, p.b, problem.first.get(),
-                        p.a, problem.second.get(), &beta, c ? c : d, problem.result.get(), d, problem.result.get(),
-                        &algorithm, workspace.data, workspace.bytes, stream);
+                        p.a, problem.second.get(), &beta, p.c ? p.c : p.d, problem.result.get(), p.d,
+                        problem.result.get(), &algorithm, workspace.data, workspace.bytes, stream);
 }
 
-/// What cuBLASLt thinks is fast, the best first. None may change its bits from call to call.
-std::vector<cublasLtMatmulAlgo_t> candidates(const MatrixProduct& p, const Problem& problem, const Workspace& workspace,
-                                             int most) {
+/// What cuBLASLt thinks is fastest of what never changes its bits from call to call. Trying several, alone on the
+/// device, found nothing that was faster within a step.
+cublasLtMatmulAlgo_t choose(const MatrixProduct& p, const Problem& problem, const Workspace& workspace) {
   cublasLtMatmulPreference_t made = nullptr;
   must(cublasLtMatmulPreferenceCreate(&made), "preference");
   const Preference preference(made);
@@ -122,75 +119,14 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const MatrixProduct& p, const Probl
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c ? p.c : p.d));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.d));
-  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
+  cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
   must(cublasLtMatmulAlgoGetHeuristic(at::cuda::getCurrentCUDABlasLtHandle(), problem.operation.get(),
                                       problem.first.get(), problem.second.get(), problem.result.get(),
-                                      problem.result.get(), preference.get(), most, found.data(), &count),
+                                      problem.result.get(), preference.get(), 1, &found, &count),
        "no algorithm for this product");
-  std::vector<cublasLtMatmulAlgo_t> all;
-  for (int i = 0; i < count; ++i)
-    if (found[static_cast<std::size_t>(i)].state == CUBLAS_STATUS_SUCCESS)
-      all.push_back(found[static_cast<std::size_t>(i)].algo);
-  if (all.empty()) throw std::runtime_error("cuBLASLt: no algorithm for this product");
-  return all;
-}
-
-// ---- trying -------------------------------------------------------------------------------------------------------
-
-/// Room for results that are thrown away. None where the device has no such memory left.
-class Spare {
- public:
-  explicit Spare(std::size_t bytes) {
-    if (cudaMalloc(&data, bytes) != cudaSuccess) cudaGetLastError(), data = nullptr;
-  }
-  ~Spare() { cudaFree(data); }
-  Spare(const Spare&) = delete;
-  Spare& operator=(const Spare&) = delete;
-  void* data = nullptr;
-};
-
-class Event {
- public:
-  Event() { cudaEventCreate(&event); }
-  ~Event() { cudaEventDestroy(event); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t event = nullptr;
-};
-
-/// Milliseconds of the faster of three runs; none: it does not run.
-std::optional<float> time_of(const MatrixProduct& p, const Problem& problem, const cublasLtMatmulAlgo_t& algorithm,
-                             const Workspace& workspace, void* to, cudaStream_t stream) {
-  const Event begin, end;
-  std::optional<float> best;
-  for (int i = 0; i < 4; ++i) {
-    cudaEventRecord(begin.event, stream);
-    if (run(p, problem, algorithm, workspace, to, p.c, stream) != CUBLAS_STATUS_SUCCESS) return {};
-    cudaEventRecord(end.event, stream);
-    if (cudaEventSynchronize(end.event) != cudaSuccess) return {};
-    float ms = 0;
-    cudaEventElapsedTime(&ms, begin.event, end.event);
-    if (i > 0 && (!best || ms < *best)) best = ms;
-  }
-  return best;
-}
-
-cublasLtMatmulAlgo_t fastest(const MatrixProduct& p, const Problem& problem, const Workspace& workspace,
-                             cudaStream_t stream) {
-  const std::vector<cublasLtMatmulAlgo_t> all = candidates(p, problem, workspace, 8);
-  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-  cudaStreamIsCapturing(stream, &capturing);
-  if (all.size() == 1 || capturing != cudaStreamCaptureStatusNone) return all.front();
-  const Spare spare(static_cast<std::size_t>(p.m * p.n) * p.d_type.bits / 8);
-  if (!spare.data) return all.front();
-  std::size_t chosen = 0;
-  std::optional<float> best;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::optional<float> ms = time_of(p, problem, all[i], workspace, spare.data, stream);
-    if (ms && (!best || *ms < 0.98f * *best)) best = ms, chosen = i;
-  }
-  return all[chosen];
+  if (count == 0) throw std::runtime_error("cuBLASLt: no algorithm for this product");
+  return found.algo;
 }
 
 // ---- what was chosen ----------------------------------------------------------------------------------------------
@@ -204,26 +140,25 @@ std::pair<int, int> kind_of_device() {
   return {capability, processors};
 }
 
-using Key = std::tuple<std::pair<int, int>, std::array<int64_t, 3>, std::array<bool, 5>, std::array<uint8_t, 3>,
+using Key = std::tuple<std::pair<int, int>, std::array<int64_t, 3>, std::array<bool, 4>, std::array<uint8_t, 3>,
                        std::array<uint32_t, 4>>;
 
 Key key_of(const MatrixProduct& p) {
   return {kind_of_device(),
           {p.m, p.n, p.k},
-          {p.a_transposed, p.b_transposed, p.bias != nullptr, p.c != nullptr, p.tries},
+          {p.a_transposed, p.b_transposed, p.bias != nullptr, p.c != nullptr},
           {p.type.code, p.d_type.code, p.d_type.bits},
           {alignment_of(p.a), alignment_of(p.b), alignment_of(p.c ? p.c : p.d), alignment_of(p.d)}};
 }
 
-cublasLtMatmulAlgo_t algorithm_for(const MatrixProduct& p, const Problem& problem, const Workspace& workspace,
-                                   cudaStream_t stream) {
+cublasLtMatmulAlgo_t algorithm_for(const MatrixProduct& p, const Problem& problem, const Workspace& workspace) {
   static std::mutex mutex;
   static std::map<Key, cublasLtMatmulAlgo_t> chosen;
   const Key key = key_of(p);
-  const std::lock_guard lock(mutex);  // while one device tries, the others wait for what it finds
+  const std::lock_guard lock(mutex);
   const auto found = chosen.find(key);
   if (found != chosen.end()) return found->second;
-  return chosen[key] = p.tries ? fastest(p, problem, workspace, stream) : candidates(p, problem, workspace, 1).front();
+  return chosen[key] = choose(p, problem, workspace);
 }
 
 }  // namespace
@@ -232,8 +167,8 @@ void multiply(const MatrixProduct& p) {
   const cudaStream_t stream = c10::cuda::getCurrentCUDAStream();
   const Problem problem(p);
   const Workspace& workspace = workspace_of(stream);
-  const cublasLtMatmulAlgo_t algorithm = algorithm_for(p, problem, workspace, stream);
-  must(run(p, problem, algorithm, workspace, p.d, p.c, stream), "product");
+  const cublasLtMatmulAlgo_t algorithm = algorithm_for(p, problem, workspace);
+  must(run(p, problem, algorithm, workspace, stream), "product");
 }
 
 }  // namespace sy

@@ -1,5 +1,5 @@
 // Products of matrices on a GPU by cuBLASLt, with what LibTorch's operators leave out: a bias and a matrix to add at
-// once, a result in fp32 of 16-bit operands, and a choice among algorithms by trying them.
+// once, and a result in fp32 of 16-bit operands.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,6 @@ struct MatrixProduct {
   const void* c;                    // NULL: none; of d's type, may be d
   void* d;
   sy_dtype d_type;  // type, or fp32
-  bool tries;       // the first time, algorithms are tried and the fastest is kept for the process
 };
 
 }  // namespace sy
