@@ -3,9 +3,9 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
-#include <cstdlib>
 #include <new>
 
+#include "block_store.hpp"
 #include "switchyard/cpp/torch.hpp"
 
 namespace sy {
@@ -19,15 +19,15 @@ struct block {
   const sy_origin* origin;
   int64_t bytes;
 };
-constexpr std::size_t alignment = 256;  // products of some libraries change bits at smaller offsets
+constexpr std::size_t before = 256;  // keeps the alignment
 
-block* block_of(void* data) { return reinterpret_cast<block*>(static_cast<char*>(data) - alignment); }
+block* block_of(void* data) { return reinterpret_cast<block*>(static_cast<char*>(data) - before); }
 
 void give_back(void* data) {
   if (!data) return;
   block* b = block_of(data);
   if (b->origin) charge(b->origin, -b->bytes);
-  std::free(b);
+  give_memory_back(b, static_cast<std::size_t>(b->bytes) + before);
 }
 
 class counting_allocator final : public c10::Allocator {
@@ -35,13 +35,13 @@ class counting_allocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &give_back, at::kCPU};
     if (running) charge(running, static_cast<int64_t>(bytes));
-    void* memory = nullptr;
-    if (bytes > SIZE_MAX - alignment || posix_memalign(&memory, alignment, bytes + alignment) != 0) {
+    void* memory = bytes > SIZE_MAX - before ? nullptr : take_memory(bytes + before);
+    if (!memory) {
       if (running) charge(running, -static_cast<int64_t>(bytes));
       throw fault(SY_E_NO_MEMORY, "the system has no " + std::to_string(bytes) + " more bytes");
     }
     auto* b = new (memory) block{running, static_cast<int64_t>(bytes)};
-    void* data = reinterpret_cast<char*>(b) + alignment;
+    void* data = reinterpret_cast<char*>(b) + before;
     return {data, data, &give_back, at::kCPU};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &give_back; }

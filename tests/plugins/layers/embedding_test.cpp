@@ -25,12 +25,27 @@ TEST_CASE("embedding looks ids up, of any integer type, and adds learned positio
     }
 }
 
-TEST_CASE("embedding in bf16 adds its gradients in fp32") {
-  OneLayer layer("transformer", "embedding", {{"vocabulary", "5"}, {"width", "8"}, {"positions", "\"learned\""}});
-  const at::Tensor ids = at::randint(5, {16, 4}, at::kLong);
-  layer.build({ids}, at::kBFloat16);
-  CHECK(is(layer.forward({ids}, {.flags = SY_CALL_NO_SAVE}).at(0), at::kBFloat16));
-  check_against_autograd(layer, {ids}, embedded, {1e-2, 1e-6});
+TEST_CASE("embedding in bf16 and fp16 adds its gradients in fp32, in fp64 in fp64, in two halves as at once") {
+  for (const auto& [type, tolerance] : std::map<at::ScalarType, Tolerance>{
+           {at::kBFloat16, {1e-2, 1e-6}}, {at::kHalf, {1e-3, 1e-6}}, {at::kDouble, {1e-15, 1e-14}}}) {
+    OneLayer layer("transformer", "embedding", {{"vocabulary", "5"}, {"width", "8"}, {"positions", "\"learned\""}});
+    const at::Tensor ids = at::randint(5, {16, 4}, at::kLong);
+    layer.build({ids}, type);
+    const at::Tensor y = layer.forward({ids}, {.flags = SY_CALL_NO_SAVE}).at(0);
+    CHECK(is(y, type));
+    check_against_autograd(layer, {ids}, embedded, tolerance);
+    Named halves;
+    for (const bool in_halves : {true, false}) {
+      layer.zero_grads();
+      layer.forward({ids});
+      in_halves ? layer.backward_in_halves({y}) : layer.backward({y});
+      for (const auto& [name, g] : layer.grads)
+        if (in_halves)
+          halves[name] = g.clone();
+        else
+          CHECK(same_bits(g, halves.at(name)));
+    }
+  }
 }
 
 TEST_CASE("embedding refuses what is longer than its positions") {

@@ -60,13 +60,15 @@ TEST_CASE("lm_head equals cross-entropy on full logits, whole and in chunks") {
       }
 }
 
-TEST_CASE("lm_head in fp64 and bf16") {
-  for (const at::ScalarType type : {at::kDouble, at::kBFloat16}) {
-    const Problem problem(type);
-    OneLayer layer("transformer", "lm_head", {{"vocabulary", "13"}});
-    layer.ignore = -100;
-    check_head(layer.build(problem.in()), problem, false, type == at::kDouble ? 1e-7 : 1e-2);
-  }
+TEST_CASE("lm_head in fp64, bf16 and fp16") {
+  for (const auto& [type, tolerance] :
+       std::map<at::ScalarType, double>{{at::kDouble, 1e-7}, {at::kBFloat16, 1e-2}, {at::kHalf, 2e-3}})
+    for (const char* chunk : {"0", "5"}) {
+      const Problem problem(type);
+      OneLayer layer("transformer", "lm_head", {{"vocabulary", "13"}, {"chunk", chunk}, {"bias", "true"}});
+      layer.ignore = -100;
+      check_head(layer.build(problem.in()), problem, false, tolerance);
+    }
 }
 
 TEST_CASE("a tied lm_head names its weight and keeps a gradient of its own") {

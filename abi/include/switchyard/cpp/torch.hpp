@@ -196,9 +196,23 @@ inline sy_rc attach_torch(const sy_host* table, sy_error** err) {
   return attach_glue(table, err);
 }
 
+/// While a layer lives, the memory of freed CPU tensors is kept for the next ones. [any]
+SY_EXPORT void layer_made();
+SY_EXPORT void layer_gone();
+
 template <class L>
 struct torch_table : layer_table<L> {
   using base = layer_table<L>;
+  static sy_rc create(const sy_host* h, const sy_config* c, sy_layer** give, sy_error** err) {
+    const sy_rc rc = base::create(h, c, give, err);
+    if (rc == SY_OK) layer_made();
+    return rc;
+  }
+  static void destroy(sy_layer* take) {
+    if (!take) return;
+    base::destroy(take);
+    layer_gone();
+  }
   static sy_rc forward(sy_layer* l, const sy_call* call, sy_saved** give, sy_error** err) {
     const error_slot slot(err);
     return base::forward(l, call, give, err);
@@ -217,6 +231,8 @@ struct torch_table : layer_table<L> {
   }
   static constexpr sy_layer_api table = [] {
     sy_layer_api t = base::table;
+    t.create = create;
+    t.destroy = destroy;
     t.forward = forward;
     t.backward = backward;
     if (base::splits) t.backward_input = backward_input, t.backward_weight = backward_weight;
