@@ -103,8 +103,10 @@ StepResult Pipe::Impl::result_of(const Posted& posted) {
   try {
     posted.outcome_is_there.wait();
   } catch (const Error& e) {
-    if (!poisoned) poisoned = e;
-    throw;
+    Error named(e.code(), "step " + std::to_string(posted.context->step) + ": " + e.what());
+    for (const auto& [key, value] : e.notes()) named.note(key, value);
+    if (!poisoned) poisoned = named;
+    throw named;
   }
   sy_outcome outcome{};
   const std::byte* const from = desks[posted.desk].outcome.data();
