@@ -32,22 +32,24 @@ __global__ void __launch_bounds__(threads) turn(const rotary_arguments<T> a) {
   }
   __syncthreads();
   const int packets = pairs / N, of_row = a.heads * packets;
-  for (int64_t row = position + blockIdx.y * a.time; row < a.rows; row += gridDim.y * a.time)
-    for (int k = static_cast<int>(threadIdx.x); k < of_row; k += threads) {
-      const int head = k / packets, d = (k - head * packets) * N;
-      T *low = a.x + row * a.row_stride + int64_t{head} * a.head_width + d, *high = low + pairs;
-      W l[N], h[N];
-      widen(load<N>(low), l);
-      widen(load<N>(high), h);
+  const int64_t first = position + blockIdx.y * a.time, apart = gridDim.y * a.time;
+  const auto all = static_cast<int>(first < a.rows ? (a.rows - first + apart - 1) / apart * of_row : 0);
+  for (int k = static_cast<int>(threadIdx.x); k < all; k += threads) {
+    const int which = k / of_row, within = k - which * of_row, head = within / packets,
+              d = (within - head * packets) * N;
+    T *low = a.x + (first + which * apart) * a.row_stride + int64_t{head} * a.head_width + d, *high = low + pairs;
+    W l[N], h[N];
+    widen(load<N>(low), l);
+    widen(load<N>(high), h);
 #pragma unroll
-      for (int i = 0; i < N; ++i) {
-        const W c = cosines[d + i], s = sines[d + i], turned = l[i] * c - h[i] * s;
-        h[i] = h[i] * c + l[i] * s;
-        l[i] = turned;
-      }
-      store<N>(low, narrow<T, N>(l));
-      store<N>(high, narrow<T, N>(h));
+    for (int i = 0; i < N; ++i) {
+      const W c = cosines[d + i], s = sines[d + i], turned = l[i] * c - h[i] * s;
+      h[i] = h[i] * c + l[i] * s;
+      l[i] = turned;
     }
+    store<N>(low, narrow<T, N>(l));
+    store<N>(high, narrow<T, N>(h));
+  }
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ const char* rotate(void* stream, sy_dtype type, int64_t rows, int64_t time, int6
     const auto shared = static_cast<std::size_t>(head_width) * sizeof(wide_t<T>);
     if (shared > 48 * 1024) return "heads wider than 48 KiB of cosines and sines";
     const int64_t positions = time < rows ? time : rows, batch = (rows + time - 1) / time;
-    const int64_t wanted = (2048 + positions - 1) / positions;  // blocks side by side
+    const int64_t wanted = (1024 + positions - 1) / positions;  // blocks side by side
     const dim3 grid(static_cast<unsigned>(positions), static_cast<unsigned>(batch < wanted ? batch : wanted));
     const bool whole = head_width / 2 % packet<T> == 0 && row_stride % packet<T> == 0 && aligned(x);
     const rotary_arguments<T> a = {static_cast<T*>(x),           rows, time, row_stride, static_cast<int>(heads),
