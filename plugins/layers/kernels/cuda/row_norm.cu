@@ -213,7 +213,7 @@ struct rows_part {
 /// of rows is worked on, the next is being read. partial: [3][groups][width].
 template <class T, int N, bool layer>
 __global__ void __launch_bounds__(512, 1)
-    backward_in_registers(const backward_arguments<T> a, int64_t rows_each, float* partial) {
+    backward_in_registers(const backward_arguments<T> a, int64_t rows_each, int wanted, float* partial) {
   constexpr int R = rows_at_once;
   __shared__ float4 place[2][16];
   static_assert(2 * R == 4, "a float4 holds the sums of all rows at once");
@@ -282,9 +282,9 @@ __global__ void __launch_bounds__(512, 1)
   }
   if (!partial || !active) return;
   const int64_t all = int64_t{gridDim.x} * a.width, at = blockIdx.x * a.width + column;
-  store_wide<N>(partial + at, of_weight);
-  store_wide<N>(partial + all + at, of_bias);
-  store_wide<N>(partial + 2 * all + at, of_column);
+  if (wanted & 1) store_wide<N>(partial + at, of_weight);
+  if (wanted & 2) store_wide<N>(partial + all + at, of_bias);
+  if (wanted & 4) store_wide<N>(partial + 2 * all + at, of_column);
 }
 
 /// mean(g) and mean(g x^) of each row, [rows][2]; a block for each.
@@ -357,8 +357,8 @@ const char* start_backward(void* stream, const norm_size& size, const norm_backw
   using W = wide_t<T>;
   const backward_arguments<T> a(size, d);
   const backward_scratch<W> room(size, d.scratch);
-  const bool sums = d.weight_gradient || d.bias_gradient || d.column_sum;
-  W* partial = sums ? room.partial : nullptr;
+  const int wanted = (d.weight_gradient ? 1 : 0) | (d.bias_gradient ? 2 : 0) | (d.column_sum ? 4 : 0);
+  W* partial = wanted ? room.partial : nullptr;
   const auto groups = static_cast<unsigned>(room.groups.count);
   bool done = false;
   if constexpr (packet < T >> 1) {
@@ -366,7 +366,7 @@ const char* start_backward(void* stream, const norm_size& size, const norm_backw
     if (size.width % packet<T> == 0 && packets <= most_packets && aligned(a.dy, a.x, a.weight, a.add, a.dx)) {
       const auto threads = static_cast<unsigned>(rounded_up(packets, 32));
       backward_in_registers<T, packet<T>, layer>
-          <<<groups, threads, 0, as_stream(stream)>>>(a, room.groups.each, partial);
+          <<<groups, threads, 0, as_stream(stream)>>>(a, room.groups.each, wanted, partial);
       done = true;
     }
   }
@@ -377,7 +377,7 @@ const char* start_backward(void* stream, const norm_size& size, const norm_backw
             a, room.groups.each, room.means, partial);
   }
   if (const char* text = started()) return text;
-  if (!sums) return nullptr;
+  if (!wanted) return nullptr;
   return start_adding(stream, partial, room.groups.count, size.width,
                       {{d.weight_gradient, d.bias_gradient, d.column_sum}}, 3);
 }
