@@ -25,8 +25,9 @@ TEST_CASE("types that a kernel has no code for are faults") {
   const lane on;
   CHECK(code_of([&] { add(on, sy::i32, 4, x, x, y); }) == SY_E_ARGUMENT);
   CHECK(code_of([&] { column_sum(on, sy::f32, 1, 4, x, {y, sy::f16}, y); }) == SY_E_ARGUMENT);
-  CHECK(code_of([&] { softmax_loss(on, {.rows = 1, .classes = 4, .type = sy::f32, .target_type = sy::f32}); }) ==
-        SY_E_ARGUMENT);
+  softmax_loss_data loss{};
+  loss.rows = 1, loss.classes = 4, loss.type = sy::f32, loss.target_type = sy::f32;
+  CHECK(code_of([&] { softmax_loss(on, loss); }) == SY_E_ARGUMENT);
   CHECK(code_of([&] { embed(on, {1, 1, 4, 1, sy::f32, sy::f64}, x, x, nullptr, y); }) == SY_E_ARGUMENT);
   const std::vector<packed_part> many(9);
   CHECK(code_of([&] { pack(on, sy::f32, 1, 1, 4, many.data(), 9, y, {}, nullptr); }) == SY_E_ARGUMENT);
