@@ -15,7 +15,7 @@ struct Distribution {
   static Distribution parse(const std::string& text);
 };
 
-/// Fills a whole parameter on the host, element 0 first. [any]
+/// Fills a whole parameter on the host, large ones by all of its processors. [any]
 void draw_initial(const Distribution& from, uint64_t seed, const std::string& full_name, std::span<float> out);
 
 }  // namespace switchyard

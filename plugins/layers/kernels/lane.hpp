@@ -5,8 +5,8 @@
 // aligned unless said otherwise; `type` is the element type of what flows (fp64, fp32, bf16, fp16), statistics are of
 // wide(type). Nothing is allocated: where a kernel needs scratch memory, a function beside it tells how much, which is
 // what the hungriest twin of the build takes: costs are declared before the device is known. On CUDA everything is
-// enqueued on the lane's stream of the current device. Faults: SY_E_DEVICE when a launch fails, SY_E_UNIMPLEMENTED on
-// CUDA in a build without it.
+// enqueued on the lane's stream of the current device. Faults: SY_E_ARGUMENT for types that a kernel has no code for,
+// SY_E_DEVICE when a launch fails, SY_E_UNIMPLEMENTED on CUDA in a build without it.
 #pragma once
 
 #include "switchyard/base.h"

@@ -2,7 +2,7 @@
 //
 //   p_nj = exp(x_nj) / sum_k exp(x_nk),  loss_n = - log p_n,t(n),  dx_nj = weight (p_nj - [j = t(n)])
 //
-// Rows whose target is `ignore` count nothing: loss 0, gradient 0.
+// Rows whose target is `ignore` count nothing: loss 0, gradient 0. A target that is no class makes the loss NaN.
 #pragma once
 
 #include "lane.hpp"
