@@ -26,3 +26,15 @@ TEST_CASE("logits far apart neither overflow nor vanish") {
   check(SoftmaxLoss(9, 300, sy::f32, {.scale = 300}));
   check(SoftmaxLoss(9, 300, sy::bf16, {.scale = 1000}));
 }
+
+TEST_CASE("a target that is no class makes its loss NaN, and nothing else") {
+  SoftmaxLoss wrong(3, 40, sy::f32, {.right = true, .target_type = sy::i32});
+  const int32_t targets[] = {40, 5, -1};
+  std::memcpy(wrong.targets.data(), targets, sizeof targets);
+  Host host(1);
+  wrong.run(host);
+  CHECK(std::isnan(wrong.losses.at(0)));
+  CHECK(std::isfinite(wrong.losses.at(1)));
+  CHECK(std::isnan(wrong.losses.at(2)));
+  CHECK(wrong.right.at(0) == 0);
+}
