@@ -57,7 +57,7 @@ attended by_products(const attention_call& c, const query_key_value& in, bool ke
   }
   at::Tensor p = at::_softmax(scores, -1, false);
   scores.reset();
-  attended made{.method = by::products};
+  attended made;
   if (keep) made.probabilities = p;
   if (c.drops) {
     at::Tensor dropped = keep ? at::empty_like(p) : p;
@@ -91,7 +91,8 @@ query_key_value by_products_backward(const attention_call& c, const query_key_va
 }  // namespace
 
 attended attend(const attention_call& c, const query_key_value& in, bool keep) {
-  attended made{.method = method_for(c, in.q)};
+  attended made;
+  made.method = method_for(c, in.q);
   switch (made.method) {
     case by::cpu_flash:
       std::tie(made.out, made.log_sum) =

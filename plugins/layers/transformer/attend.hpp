@@ -23,7 +23,7 @@ struct attention_call {
 
 /// What one forward keeps besides q, k and v.
 struct attended {
-  enum class by : uint8_t { cpu_flash, cudnn, flash, efficient, products } method;
+  enum class by : uint8_t { cpu_flash, cudnn, flash, efficient, products } method = by::products;
   at::Tensor out;                    // [rows, heads, time, head width]; [rows, time, heads, head width] in memory
   at::Tensor log_sum, seed, offset;  // of the fused operators
   at::Tensor probabilities;          // of products, before dropping
