@@ -104,8 +104,8 @@ cublasStatus_t run(const MatrixProduct& p, const Problem& problem, const cublasL
                         problem.result.get(), &algorithm, workspace.data, workspace.bytes, stream);
 }
 
-/// What cuBLASLt thinks is fastest of what never changes its bits from call to call. Trying several, alone on the
-/// device, found nothing that was faster within a step.
+/// What cuBLASLt thinks is fastest of what never changes its bits from call to call. A choice by trying several would
+/// let bits depend on timings.
 cublasLtMatmulAlgo_t choose(const MatrixProduct& p, const Problem& problem, const Workspace& workspace) {
   cublasLtMatmulPreference_t made = nullptr;
   must(cublasLtMatmulPreferenceCreate(&made), "preference");

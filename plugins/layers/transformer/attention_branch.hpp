@@ -19,8 +19,8 @@ struct attention_saved {
   normed n;
   at::Tensor qkv;  // after rotary
   attended attention;
-  at::Tensor d_qkv;  // before rotary
-  at::Tensor d_out;  // the gradient of the last product's result
+  at::Tensor d_qkv{};  // before rotary
+  at::Tensor d_out{};  // the gradient of the last product's result
 };
 
 /// The last product's result: with x added where that costs nothing, else it is still to be dropped from and added.

@@ -73,7 +73,7 @@ at::Tensor feed_forward_branch::activation_backward(const sy_call& call, const b
 }
 
 at::Tensor feed_forward_branch::backward_input(const sy_call& call, const bound_params& params, const at::Tensor& dy,
-                                               feed_forward_saved& s, kernels::sum columns) const {
+                                               feed_forward_saved& s, const at::Tensor& columns) const {
   s.d_down = dropped_gradient(call, dy, form.set.dropout, form.residual.c_str());
   kernels::add_bias_gradient(call, params.grad(form.down, "bias"), s.d_down);
   s.d_up = activation_backward(call, params, product_backward(s.d_down, params.find(form.down, "weight")), s);

@@ -16,7 +16,7 @@ struct feed_forward_saved {
   at::Tensor x;
   normed n;
   at::Tensor up, gate, a;  // up is undefined where the backward reads a
-  at::Tensor d_up, d_gate, d_down;
+  at::Tensor d_up{}, d_gate{}, d_down{};
 };
 
 class feed_forward_branch {
@@ -30,7 +30,7 @@ class feed_forward_branch {
   /// dy: of the result. Gives the gradient of x, the residual's share included, and adds its column sums to `columns`.
   /// Adds all gradients but the products' weights.
   at::Tensor backward_input(const sy_call& call, const bound_params& params, const at::Tensor& dy,
-                            feed_forward_saved& s, kernels::sum columns = {}) const;
+                            feed_forward_saved& s, const at::Tensor& columns = {}) const;
   void backward_weight(const bound_params& params, feed_forward_saved&& s) const;
   void finish(const sy_call& call, const bound_params& params) const { norm_.finish(call, params); }
 

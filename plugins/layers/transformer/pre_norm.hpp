@@ -2,14 +2,14 @@
 #pragma once
 
 #include "blocks/norm.hpp"
-#include "kernels/row_norm.hpp"
-#include "kernels/tensors.hpp"
+#include "kernels/norm_pass.hpp"
 
 namespace sy {
 
-/// What a forward makes; mean and rstd (of rows, or of channels) are for the backward. No norm: h is x.
+/// What a forward makes; the statistics (of rows, or of channels) are for the backward. No norm: h is x.
 struct normed {
-  at::Tensor h, mean, rstd;
+  at::Tensor h;
+  kernels::norm_statistics statistics;
 };
 
 class pre_norm {
@@ -29,7 +29,7 @@ class pre_norm {
   /// The gradient of x in the place of dh; with `add`, when defined, added. Adds the weights' gradients, and the column
   /// sums of the result to `columns`. n's statistics are released.
   at::Tensor backward(const sy_call& call, const bound_params& params, at::Tensor dh, const at::Tensor& x, normed& n,
-                      const at::Tensor& add = {}, kernels::sum columns = {}) const;
+                      const at::Tensor& add = {}, const at::Tensor& columns = {}) const;
 
   /// Running statistics, see layer.h.
   void finish(const sy_call& call, const bound_params& params) const;
@@ -43,9 +43,8 @@ class pre_norm {
 
  private:
   bool by_rows() const { return declared_.kind() == norm_kind::layer || declared_.kind() == norm_kind::rms; }
-  kernels::norm_size size(int64_t rows, int64_t width, sy_dtype t) const {
-    return {rows, width, t, declared_.kind() == norm_kind::rms ? kernels::norm_rule::rms : kernels::norm_rule::layer,
-            eps_};
+  kernels::norm_rule rule() const {
+    return declared_.kind() == norm_kind::rms ? kernels::norm_rule::rms : kernels::norm_rule::layer;
   }
   norm declared_;
   batch_norm batch_;
