@@ -1,11 +1,13 @@
 #include "attention.hpp"
 
+#include "blocks/own_backward.hpp"
+
 namespace sy {
 
 attention_layer::saved attention_layer::forward(const sy_call& call) const {
   return in_call(call, false, [&] {
-    const at::Tensor in = borrow(call.in[0]), x = in.view({-1, in.size(2)});
-    saved s;
+    const at::Tensor in = borrow(call.in[0]), x = as_rows(in);
+    saved s{in.sizes().vec(), {}};
     auto [y, complete] = branch_.forward(call, params_, x, keeps(call) ? &s.branch : nullptr);
     if (!complete) y = branch_.add_residual(call, x, std::move(y));
     call.out[0] = lend(y.view(in.sizes()), call);
@@ -15,15 +17,18 @@ attention_layer::saved attention_layer::forward(const sy_call& call) const {
 
 void attention_layer::backward_input(const sy_call& call, saved& s) const {
   in_call(call, false, [&] {
-    const at::Tensor in = borrow(call.in[0]), dy = in.view({-1, in.size(2)});
+    const at::Tensor arrived = arriving(call, s.shape, s.branch.n.h.options());
+    if (!arrived.defined()) return;
+    const at::Tensor dy = as_rows(arrived);
     at::Tensor d = branch_.through_dropout(call, dy);
     kernels::add_bias_gradient(call, branch_.out_bias_gradient(params_), d);
     const at::Tensor dx = branch_.backward_input(call, params_, dy, std::move(d), s.branch);
-    if (call.want & 1) call.out[0] = lend(dx.view(in.sizes()), call);
+    if (wants(call)) call.out[0] = lend(dx.view(s.shape), call);
   });
 }
 
 void attention_layer::backward_weight(const sy_call& call, saved&& s) const {
+  if (!s.branch.d_out.defined()) return;  // nothing arrived
   in_call(call, false, [&] { branch_.backward_weight(params_, std::move(s.branch)); });
 }
 

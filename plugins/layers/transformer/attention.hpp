@@ -9,6 +9,7 @@ class attention_layer : public attention_options {
  public:
   static constexpr const char* id = "attention";
   struct saved {
+    std::vector<int64_t> shape;  // of the input
     attention_saved branch;
   };
   explicit attention_layer(const config& c) : branch_(settings(c), "norm.", "") {}

@@ -1,12 +1,14 @@
 #include "feed_forward.hpp"
 
+#include "blocks/own_backward.hpp"
+
 namespace sy {
 
 feed_forward_layer::saved feed_forward_layer::forward(const sy_call& call) const {
   return in_call(call, false, [&] {
     const at::Tensor in = borrow(call.in[0]);
-    at::Tensor x = in.view({-1, in.size(-1)});
-    saved s;
+    at::Tensor x = as_rows(in);
+    saved s{in.sizes().vec(), {}};
     const at::Tensor y = branch_.forward(call, params_, x, {}, keeps(call) ? &s.branch : nullptr);
     call.out[0] = lend(y.view(in.sizes()), call);
     return s;
@@ -15,13 +17,15 @@ feed_forward_layer::saved feed_forward_layer::forward(const sy_call& call) const
 
 void feed_forward_layer::backward_input(const sy_call& call, saved& s) const {
   in_call(call, false, [&] {
-    const at::Tensor dy = borrow(call.in[0]);
-    const at::Tensor dx = branch_.backward_input(call, params_, dy.view({-1, dy.size(-1)}), s.branch);
-    if (call.want & 1) call.out[0] = lend(dx.view(dy.sizes()), call);
+    const at::Tensor dy = arriving(call, s.shape, s.branch.n.h.options());
+    if (!dy.defined()) return;
+    const at::Tensor dx = branch_.backward_input(call, params_, as_rows(dy), s.branch);
+    if (wants(call)) call.out[0] = lend(dx.view(s.shape), call);
   });
 }
 
 void feed_forward_layer::backward_weight(const sy_call& call, saved&& s) const {
+  if (!s.branch.d_down.defined()) return;  // nothing arrived
   in_call(call, false, [&] { branch_.backward_weight(params_, std::move(s.branch)); });
 }
 

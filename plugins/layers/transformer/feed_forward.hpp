@@ -9,6 +9,7 @@ class feed_forward_layer : public feed_forward_options {
  public:
   static constexpr const char* id = "feed_forward";
   struct saved {
+    std::vector<int64_t> shape;  // of the input
     feed_forward_saved branch;
   };
   explicit feed_forward_layer(const config& c) : branch_(settings(c), "norm.", "") {}

@@ -1,12 +1,14 @@
 #include "gpt_block.hpp"
 
+#include "blocks/own_backward.hpp"
+
 namespace sy {
 
 gpt_block_layer::saved gpt_block_layer::forward(const sy_call& call) const {
   return in_call(call, false, [&] {
     const at::Tensor in = borrow(call.in[0]);
-    at::Tensor x = in.view({-1, in.size(2)});
-    saved s;
+    at::Tensor x = as_rows(in);
+    saved s{in.sizes().vec(), {}, {}};
     const bool kept = keeps(call);
     auto [added, complete] = attention_.forward(call, params_, x, kept ? &s.attention : nullptr);
     if (!complete && !attention_.adds_plainly(call))
@@ -20,19 +22,21 @@ gpt_block_layer::saved gpt_block_layer::forward(const sy_call& call) const {
 
 void gpt_block_layer::backward_input(const sy_call& call, saved& s) const {
   in_call(call, false, [&] {
-    const at::Tensor dy = borrow(call.in[0]);
+    const at::Tensor dy = arriving(call, s.shape, s.attention.n.h.options());
+    if (!dy.defined()) return;
     const at::Tensor bias = attention_.out_bias_gradient(params_);
     const bool plain = attention_.adds_plainly(call);
-    const at::Tensor middle = feed_forward_.backward_input(call, params_, dy.view({-1, dy.size(2)}), s.feed_forward,
-                                                           plain ? bias : at::Tensor());
+    const at::Tensor middle =
+        feed_forward_.backward_input(call, params_, as_rows(dy), s.feed_forward, plain ? bias : at::Tensor());
     at::Tensor d = attention_.through_dropout(call, middle);
     if (!plain) kernels::add_bias_gradient(call, bias, d);
     const at::Tensor dx = attention_.backward_input(call, params_, middle, std::move(d), s.attention);
-    if (call.want & 1) call.out[0] = lend(dx.view(dy.sizes()), call);
+    if (wants(call)) call.out[0] = lend(dx.view(s.shape), call);
   });
 }
 
 void gpt_block_layer::backward_weight(const sy_call& call, saved&& s) const {
+  if (!s.feed_forward.d_down.defined()) return;  // nothing arrived
   in_call(call, false, [&] {
     feed_forward_.backward_weight(params_, std::move(s.feed_forward));
     attention_.backward_weight(params_, std::move(s.attention));

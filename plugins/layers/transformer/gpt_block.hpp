@@ -12,6 +12,7 @@ class gpt_block_layer : public gpt_block_options {
  public:
   static constexpr const char* id = "gpt_block";
   struct saved {
+    std::vector<int64_t> shape;  // of the input
     attention_saved attention;
     feed_forward_saved feed_forward;
   };
