@@ -13,7 +13,7 @@ namespace sy {
 
 /// q, k, v of packed ones; keys and values stand once for each query head.
 query_key_value attention_branch::split(const at::Tensor& qkv, int64_t rows) const {
-  const auto& [heads, kv_heads] = std::pair(form.set.heads, form.set.kv_heads);
+  const int64_t heads = form.set.heads, kv_heads = form.set.kv_heads;
   const at::Tensor all = qkv.view({rows, qkv.size(0) / rows, form.packed_heads(), form.head});
   const auto part = [&](int64_t first, int64_t count) {
     const at::Tensor some = all.narrow(2, first, count);
