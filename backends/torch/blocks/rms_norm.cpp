@@ -10,28 +10,20 @@ namespace {
 
 namespace ag = ::torch::autograd;
 
-class rms_norm_function : public ag::Function<rms_norm_function> {
- public:
-  static at::Tensor forward(ag::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double eps) {
-    const rms_normed made = rms_norm_forward(x, weight, eps);
-    context->save_for_backward({x, weight, made.rstd});
-    return made.y;
-  }
-  static ag::variable_list backward(ag::AutogradContext* context, const ag::variable_list& grads) {
-    const ag::variable_list saved = context->get_saved_variables();
-    const rms_gradients g = rms_norm_backward(grads[0], saved[0], saved[1], saved[2], context->needs_input_grad(0),
-                                              context->needs_input_grad(1));
-    return {g.x, g.weight, {}};
-  }
+/// rstd: [..., 1].
+struct rms_normed {
+  at::Tensor y, rstd;
 };
-
-}  // namespace
 
 rms_normed rms_norm_forward(const at::Tensor& x, const at::Tensor& weight, double eps) {
   const at::Tensor wide = widened(x);
   const at::Tensor rstd = wide.square().mean(-1, /*keepdim=*/true).add_(eps).rsqrt_();
   return {wide.mul(rstd).mul_(widened(weight)).to(x.scalar_type()), rstd};
 }
+
+struct rms_gradients {
+  at::Tensor x, weight;
+};
 
 //   n = x rstd,  g = dy w:   dx = rstd (g - n mean(g n)),   dw = sum over rows of dy n
 rms_gradients rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
@@ -49,6 +41,23 @@ rms_gradients rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const
   made.x = g.sub_(n).mul_(rstd).to(x.scalar_type());
   return made;
 }
+
+class rms_norm_function : public ag::Function<rms_norm_function> {
+ public:
+  static at::Tensor forward(ag::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double eps) {
+    const rms_normed made = rms_norm_forward(x, weight, eps);
+    context->save_for_backward({x, weight, made.rstd});
+    return made.y;
+  }
+  static ag::variable_list backward(ag::AutogradContext* context, const ag::variable_list& grads) {
+    const ag::variable_list saved = context->get_saved_variables();
+    const rms_gradients g = rms_norm_backward(grads[0], saved[0], saved[1], saved[2], context->needs_input_grad(0),
+                                              context->needs_input_grad(1));
+    return {g.x, g.weight, {}};
+  }
+};
+
+}  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
   if (x.is_cuda()) return at::rms_norm(x, {x.size(-1)}, weight, eps);  // one kernel each way, the same bytes kept

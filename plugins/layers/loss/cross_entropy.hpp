@@ -58,7 +58,7 @@ struct cross_entropy_layer {
       at::Tensor log_p = log_probabilities(x.reshape({-1, x.size(-1)}));
       tensor result = tensor::adopt(lend(loss_output(loss_sum(log_p, targets), right_count(log_p, targets)), call));
       saved kept;
-      if (makes_gradients(call))
+      if (keeps(call))
         kept.input_gradient =
             logit_gradient(std::move(log_p), targets, call.loss_weight, x.scalar_type()).view(x.sizes());
       call.out[0] = std::move(result).give();

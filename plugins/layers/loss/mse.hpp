@@ -48,7 +48,7 @@ struct mse_layer {
       at::Tensor difference = x.to(wide) - borrow(call.in[call.n_in - 1]).view(x.sizes()).to(wide);
       tensor result = tensor::adopt(lend(loss_output(difference.square().sum(at::kDouble), {}), call));
       saved kept;
-      if (makes_gradients(call)) kept.input_gradient = difference.mul_(2.0 * call.loss_weight).to(x.scalar_type());
+      if (keeps(call)) kept.input_gradient = difference.mul_(2.0 * call.loss_weight).to(x.scalar_type());
       call.out[0] = std::move(result).give();
       return kept;
     });

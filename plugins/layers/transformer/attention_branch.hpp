@@ -32,7 +32,7 @@ struct branch_result {
 class attention_branch {
  public:
   attention_branch(const attention_settings& settings, const std::string& norm_prefix, const std::string& prefix)
-      : form(settings, norm_prefix, prefix), norm_(settings.kind, settings.eps, settings.bias, norm_prefix) {}
+      : form(settings, norm_prefix, prefix), norm_(settings.kind, settings.eps, norm_prefix) {}
 
   /// keep: NULL, or what a backward needs.
   branch_result forward(const sy_call& call, const bound_params& params, const at::Tensor& x,

@@ -22,7 +22,7 @@ struct feed_forward_saved {
 class feed_forward_branch {
  public:
   feed_forward_branch(const feed_forward_settings& settings, const std::string& norm_prefix, const std::string& prefix)
-      : form(settings, norm_prefix, prefix), norm_(settings.kind, settings.eps, settings.bias, norm_prefix) {}
+      : form(settings, norm_prefix, prefix), norm_(settings.kind, settings.eps, norm_prefix) {}
 
   /// x, or x + add which goes into x, is what the branch begins with. Gives the whole result, residual included.
   at::Tensor forward(const sy_call& call, const bound_params& params, at::Tensor& x, at::Tensor add,

@@ -22,7 +22,7 @@ normed pre_norm::forward(const sy_call& call, const bound_params& params, const 
   if (residual.defined())
     kernels::add(kernels::lane_of(call), kernels::type_of(x), x.numel(), x.const_data_ptr(), residual.const_data_ptr(),
                  sum->data_ptr());
-  if (declared_.is_none()) return {from, {}};
+  if (kind_ == norm_kind::none) return {from, {}};
   pass p{call, params, {}};
   batch_norm::statistics kept;
   at::Tensor h = batch_.forward(p, prefix_, from, kept);
@@ -38,7 +38,7 @@ at::Tensor pre_norm::backward(const sy_call& call, const bound_params& params, a
                        kernels::sum_into(columns));
     return dh;
   }
-  if (!declared_.is_none()) dh = batch_.backward(params, prefix_, dh, x, {kept.mean, kept.rstd}, true);
+  if (kind_ != norm_kind::none) dh = batch_.backward(params, prefix_, dh, x, {kept.mean, kept.rstd}, true);
   if (add.defined())
     kernels::add(kernels::lane_of(call), kernels::type_of(dh), dh.numel(), dh.const_data_ptr(), add.const_data_ptr(),
                  dh.data_ptr());
@@ -47,7 +47,7 @@ at::Tensor pre_norm::backward(const sy_call& call, const bound_params& params, a
 }
 
 void pre_norm::finish(const sy_call& call, const bound_params& params) const {
-  if (declared_.kind() != norm_kind::batch) return;
+  if (kind_ != norm_kind::batch) return;
   pass p{call, params, {}};
   batch_.finish(p, prefix_);
 }
@@ -73,13 +73,13 @@ uint64_t statistics_bytes(norm_kind kind, uint64_t rows, int64_t width, sy_dtype
 }  // namespace
 
 uint64_t pre_norm::saves(uint64_t rows, int64_t width, sy_dtype t) const {
-  if (declared_.is_none()) return 0;
-  return rows * static_cast<uint64_t>(width) * width_of(t) + statistics_bytes(declared_.kind(), rows, width, t);
+  if (kind_ == norm_kind::none) return 0;
+  return rows * static_cast<uint64_t>(width) * width_of(t) + statistics_bytes(kind_, rows, width, t);
 }
 
 void pre_norm::walk_forward(tally& bytes, uint64_t rows, int64_t width, sy_dtype t) const {
   const uint64_t wide = rows * static_cast<uint64_t>(width) * wide_width(t);
-  if (declared_.kind() == norm_kind::batch && is_reduced(t)) bytes.hold(2 * wide);  // fp32 copies of x and h
+  if (kind_ == norm_kind::batch && is_reduced(t)) bytes.hold(2 * wide);  // fp32 copies of x and h
   bytes.take(saves(rows, width, t));
 }
 
@@ -87,9 +87,9 @@ void pre_norm::walk_backward(tally& bytes, uint64_t rows, int64_t width, sy_dtyp
   const uint64_t wide = rows * static_cast<uint64_t>(width) * wide_width(t);
   if (by_rows())
     bytes.hold(kernels::norm_back_scratch(rule(), t, rows, width));
-  else if (!declared_.is_none())  // LibTorch's backward holds one more tensor of the input's size
+  else if (kind_ != norm_kind::none)  // LibTorch's backward holds one more tensor of the input's size
     bytes.hold(2 * wide + (is_reduced(t) ? 2 * wide : 0));
-  bytes.drop(statistics_bytes(declared_.kind(), rows, width, t));
+  bytes.drop(statistics_bytes(kind_, rows, width, t));
 }
 
 }  // namespace sy

@@ -14,14 +14,12 @@ struct normed {
 
 class pre_norm {
  public:
-  pre_norm(norm_kind kind, double eps, bool bias, const std::string& prefix)
-      : declared_(kind, eps, bias, prefix), prefix_(prefix), eps_(eps) {
+  pre_norm(norm_kind kind, double eps, const std::string& prefix) : kind_(kind), prefix_(prefix), eps_(eps) {
     batch_.eps = eps;
   }
 
-  const norm& declared() const { return declared_; }
   /// Whether the backward reads x.
-  bool keeps_input() const { return declared_.kind() != norm_kind::none; }
+  bool keeps_input() const { return kind_ != norm_kind::none; }
 
   /// x [rows, width]. residual, when defined: the norm is of x + residual, which goes into `sum`.
   normed forward(const sy_call& call, const bound_params& params, const at::Tensor& x, const at::Tensor& residual = {},
@@ -42,11 +40,11 @@ class pre_norm {
   void walk_backward(tally& bytes, uint64_t rows, int64_t width, sy_dtype t) const;
 
  private:
-  bool by_rows() const { return declared_.kind() == norm_kind::layer || declared_.kind() == norm_kind::rms; }
+  bool by_rows() const { return kind_ == norm_kind::layer || kind_ == norm_kind::rms; }
   kernels::norm_rule rule() const {
-    return declared_.kind() == norm_kind::rms ? kernels::norm_rule::rms : kernels::norm_rule::layer;
+    return kind_ == norm_kind::rms ? kernels::norm_rule::rms : kernels::norm_rule::layer;
   }
-  norm declared_;
+  norm_kind kind_;
   batch_norm batch_;
   std::string prefix_;
   double eps_;

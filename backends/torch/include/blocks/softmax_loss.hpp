@@ -37,7 +37,5 @@ struct loss_saved {
 };
 /// The backward of every loss layer.
 SY_EXPORT void hand_over(const sy_call& call, loss_saved&& kept);
-/// A training forward that makes gradients: not when nothing is kept, since a recomputed forward follows.
-inline bool makes_gradients(const sy_call& call) { return call.kind == SY_TRAIN && !(call.flags & SY_CALL_NO_SAVE); }
 
 }  // namespace sy
